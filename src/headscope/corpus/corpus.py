@@ -1,0 +1,94 @@
+"""A corpus: a named source of examples that can be read again and again, never held whole."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.resources import files as resources
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from headscope.corpus.example import Example
+from headscope.corpus.files import digest
+from headscope.corpus.frequencies import Frequencies
+from headscope.corpus.readers import Reader, names, reader_for
+from headscope.errors import InputError
+
+TOUR = "tour"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One or more files read by one reader, cut to documents or to a number of examples.
+
+    >>> tour = read("tour")
+    >>> next(iter(tour)).id
+    'tour_bakery-1'
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+    reader: Reader
+    limit: int | None = None
+    documents: str | None = None
+
+    def __iter__(self) -> Iterator[Example]:
+        chosen = (
+            example
+            for path in self.paths
+            for example in self.reader.read(path)
+            if self.documents is None or fnmatch.fnmatchcase(example.unit, self.documents)
+        )
+        return islice(chosen, self.limit)
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the data, for the run's record; paths do not, contents do."""
+        return {
+            "name": self.name,
+            "reader": self.reader.name,
+            "files": [path.name for path in self.paths],
+            "sha256": [digest(path) for path in self.paths],
+            "limit": self.limit,
+            "documents": self.documents,
+        }
+
+
+def read(source: str | Path, *, limit: int | None = None, documents: str | None = None) -> Corpus:
+    """Name a corpus: `tour`, a path, or `READER:PATH`; nothing is read yet.
+
+    Args:
+        limit: only the first so many examples.
+        documents: only documents whose id matches this pattern (`wsj_01*`).
+
+    >>> read("tour", limit=3).limit
+    3
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"the limit must be at least 1, not {limit}")
+    if source == TOUR:
+        folder = Path(str(resources("headscope.corpus"))) / "tour"
+        paths = tuple(sorted(folder.glob("*.conllu")))
+        return Corpus(TOUR, paths, names()["conllu"], limit, documents)
+    prefix, colon, rest = str(source).partition(":")
+    known = colon == ":" and prefix in names()
+    path = Path(rest if known else source)
+    if not path.exists():
+        hint = "" if known or colon == "" else f" (readers: {', '.join(names())})"
+        raise InputError(f"no such file{hint}; DATA is a path, READER:PATH, or 'tour'", path)
+    name = (path.with_suffix("") if path.suffix == ".gz" else path).stem
+    return Corpus(name, (path,), reader_for(path, prefix if known else None), limit, documents)
+
+
+@dataclass
+class Survey:
+    """What one look over a corpus tells before the model sees it."""
+
+    examples: int = 0
+    pieces: int = 0
+    longest: int = 0
+    cut: int = 0
+    lost: int = 0
+    units: set[int] = field(default_factory=set)
+    frequencies: Frequencies = field(default_factory=Frequencies)

@@ -1,0 +1,69 @@
+"""JSON lines: one object a line with `text` or `words`, and what is known about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from headscope.corpus.example import Example, Link
+from headscope.corpus.files import lines
+from headscope.corpus.readers.registry import reader
+from headscope.errors import InputError
+
+
+@reader("jsonl", ".jsonl", ".json")
+def read_jsonl(path: Path) -> Iterator[Example]:
+    """One object a line: `text` or `words`, optionally `pair`, `id`, `document`, `label`, `links`.
+
+    `links` is a list of [from, to, "label"], by word position from 0, and needs `words`.
+    """
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"not JSON: {error.msg} at column {error.colno}", path, number
+            ) from None
+        if not isinstance(record, dict):
+            raise InputError("not an object in braces", path, number)
+        yield _example(record, path, number)
+
+
+def _example(record: dict[str, Any], path: Path, number: int) -> Example:
+    words, text, pair = record.get("words", []), record.get("text", ""), record.get("pair")
+    if not isinstance(text, str) or not (pair is None or isinstance(pair, str | list)):
+        raise InputError("`text` and `pair` must be strings (or `pair` a list)", path, number)
+    if not _strings(words) or (isinstance(pair, list) and not _strings(pair)):
+        raise InputError("`words` must be a list of strings", path, number)
+    if not text.strip() and not any(word.strip() for word in words):
+        raise InputError('neither "text" nor "words" has anything in it', path, number)
+    if words and isinstance(pair, str):
+        raise InputError("`words` needs a `pair` that is a list of words too", path, number)
+    return Example(
+        str(record.get("id", number)),
+        text="" if words else text,
+        pair=pair if isinstance(pair, str) else None,
+        words=tuple(words),
+        pair_words=tuple(pair) if isinstance(pair, list) else (),
+        document=None if record.get("document") is None else str(record["document"]),
+        links=tuple(_links(record.get("links", []), len(words), path, number)),
+        label=None if record.get("label") is None else str(record["label"]),
+    )
+
+
+def _strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _links(links: Any, words: int, path: Path, number: int) -> Iterator[Link]:
+    for link in links if isinstance(links, list) else [links]:
+        match link:
+            case [int(source), int(target), str(label)] if 0 <= source < words > target >= 0:
+                yield Link(source, target, label)
+            case _:
+                expected = f'[from, to, "label"] with positions from 0 to {words - 1}'
+                raise InputError(f"a link is {json.dumps(link)}, not {expected}", path, number)
