@@ -1,0 +1,8 @@
+"""How the model is watched: loading, the tap on its attention, the roles of its tokens."""
+
+from headscope.model.attention import LayerAttention, in_band
+from headscope.model.batch import Batch
+from headscope.model.loading import Model, load, wrap
+from headscope.model.tap import watch
+
+__all__ = ["Batch", "LayerAttention", "Model", "in_band", "load", "watch", "wrap"]

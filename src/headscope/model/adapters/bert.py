@@ -1,0 +1,5 @@
+"""BERT and what shares its code to the letter."""
+
+from headscope.model.adapters.base import Adapter, register
+
+BERT = register(Adapter("bert"))

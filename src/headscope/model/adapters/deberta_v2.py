@@ -1,0 +1,5 @@
+"""DeBERTa v2 and v3: disentangled attention, which no registered function could compute."""
+
+from headscope.model.adapters.base import Adapter, Route, register
+
+DEBERTA_V2 = register(Adapter("deberta-v2", Route.HOOK, attention="DisentangledSelfAttention"))

@@ -1,0 +1,5 @@
+"""DistilBERT: no segments, no layer numbers on its modules."""
+
+from headscope.model.adapters.base import Adapter, register
+
+DISTILBERT = register(Adapter("distilbert"))

@@ -1,0 +1,5 @@
+"""ELECTRA: BERT's attention, embeddings of a size of their own."""
+
+from headscope.model.adapters.base import Adapter, register
+
+ELECTRA = register(Adapter("electra"))

@@ -1,0 +1,5 @@
+"""GPT-2: a decoder; the mask is causal, the first token serves as the attention sink."""
+
+from headscope.model.adapters.base import Adapter, register
+
+GPT2 = register(Adapter("gpt2"))

@@ -1,0 +1,5 @@
+"""MPNet: its attention adds a position bias of its own and calls no registered function."""
+
+from headscope.model.adapters.base import Adapter, Route, register
+
+MPNET = register(Adapter("mpnet", Route.HOOK, attention="MPNetSelfAttention", reserved=2))

@@ -1,0 +1,160 @@
+"""The attention of one layer on one batch, and what analyses commonly ask of it.
+
+Everything here is lazy and computed once, so that analyses that share a quantity share its cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from headscope.model.batch import Batch
+
+MARGIN = 16
+"""Spare elements on both sides of the weights' memory, so that `band` needs no copy."""
+
+
+class Visible:
+    """Which keys each query may see in one layer: padding, causality and windows in one mask.
+
+    Attributes:
+        mask: (example, 1, query, key) bool.
+    """
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+        self._bands: dict[int, Tensor] = {}
+
+    @cached_property
+    def count(self) -> Tensor:
+        """(example, 1, query) how many keys the query sees."""
+        return self.mask.sum(-1, dtype=torch.float32)
+
+    @cached_property
+    def bias(self) -> Tensor:
+        """The mask as something to add to scores: 0, or the lowest finite number.
+
+        (example, 1, 1, key) where all queries see the same keys, else (example, 1, query, key).
+        """
+        mask = self.mask[:, :, :1] if self.mask.stride(2) == 0 else self.mask
+        lowest = torch.finfo(torch.float32).min
+        return torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, lowest)
+
+    def in_band(self, width: int) -> Tensor:
+        """(example, query, 2 * width + 1) whether query i may see key i + offset."""
+        if width not in self._bands:
+            length = self.mask.shape[-1]
+            inside = in_band(self.mask.new_ones(1, length), width)
+            self._bands[width] = inside & (
+                in_band(self.mask[:, 0, 0], width)
+                if self.mask.stride(2) == 0
+                else band(self.mask.float().contiguous(), width)[:, 0] > 0
+            )
+        return self._bands[width]
+
+    @cached_property
+    def uniform(self) -> Tensor:
+        """(example, 1, query, key) the head that knows nothing: all visible keys alike."""
+        return self.mask / self.count.clamp_min(1).unsqueeze(-1)
+
+
+@dataclass
+class LayerAttention:
+    """What the heads of one layer do on one batch.
+
+    Attributes:
+        layer: counted from 0.
+        weights: (example, head, query, key); rows of real queries sum to 1 over visible keys.
+        visible: which keys each query may see.
+        batch: the tokens that queries and keys stand for.
+        scores: the logits of the weights where the tap saw them (cheaper entropy), else None.
+    """
+
+    layer: int
+    weights: Tensor
+    visible: Visible
+    batch: Batch
+    scores: Tensor | None = field(default=None, repr=False)
+
+    @cached_property
+    def uniform(self) -> LayerAttention:
+        """The same layer with one head that attends to all visible keys alike: the baseline."""
+        return LayerAttention(self.layer, self.visible.uniform, self.visible, self.batch)
+
+    @cached_property
+    def entropy(self) -> Tensor:
+        """(example, head, query) entropy of each row in nats."""
+        if self.scores is None:
+            entropy: Tensor = torch.special.entr(self.weights)
+            return entropy.sum(-1)
+        # H = logsumexp(s) - sum(p s); the logsumexp follows from the row's largest weight.
+        normaliser = self.scores.amax(-1) - self.weights.amax(-1).log()
+        expected: Tensor = torch.linalg.vecdot(self.weights, self.scores)
+        return (normaliser - expected).clamp_min(0)
+
+    @cached_property
+    def peak(self) -> Tensor:
+        """(example, head, query) the largest weight on a token of the text (no specials)."""
+        return (self.weights * self.batch.texts[:, None, None, :]).amax(-1)
+
+    def mass(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Attention summed from groups of queries to groups of keys.
+
+        Args:
+            queries: (example, query group, query) 0 or 1.
+            keys: (example, key, key group) 0 or 1.
+
+        Returns:
+            (example, head, query group, key group)
+        """
+        return queries.unsqueeze(1) @ self.weights @ keys.unsqueeze(1)
+
+    def at(self, keys: Tensor) -> Tensor:
+        """The weights on a few chosen keys of each example.
+
+        Args:
+            keys: (example, choice) positions.
+
+        Returns:
+            (example, head, query, choice)
+        """
+        _, heads, queries, _ = self.weights.shape
+        return self.weights.gather(3, keys[:, None, None, :].expand(-1, heads, queries, -1))
+
+    def band(self, width: int) -> Tensor:
+        """(example, head, query, 2 * width + 1): the weight of query i on key i + offset.
+
+        Offsets run from -width to width. Where there is no such key the element holds some
+        other weight: multiply by `Visible.in_band` to take these out.
+        """
+        return band(self.weights, width)
+
+
+def in_band(keys: Tensor, width: int) -> Tensor:
+    """(example, query, 2 * width + 1) whether the key at query + offset is among `keys`.
+
+    Args:
+        keys: (example, key) bool.
+
+    >>> in_band(torch.tensor([[True, False]]), 1)[0].tolist()
+    [[False, True, False], [True, False, False]]
+    """
+    return torch.nn.functional.pad(keys, (width, width)).unfold(1, 2 * width + 1, 1)
+
+
+def band(weights: Tensor, width: int) -> Tensor:
+    """Diagonals of maps: (example, head, query, 2 * width + 1) from (example, head, query, key).
+
+    A view where the memory around the weights allows it (`MARGIN`), else a copy.
+    """
+    examples, heads, length, _ = weights.shape
+    start = weights.storage_offset() - width
+    room = weights.untyped_storage().nbytes() // weights.element_size()
+    if not weights.is_contiguous() or start < 0 or room < start + weights.numel() + 2 * width:
+        weights, start = torch.nn.functional.pad(weights.flatten(), (width, width)), 0
+    square = length * length
+    shape = (examples, heads, length, 2 * width + 1)
+    return weights.as_strided(shape, (heads * square, square, length + 1, 1), start)

@@ -1,0 +1,93 @@
+"""A batch: some examples as tensors, with the role of every token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headscope.corpus import Pieces, bucket_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headscope.model.roles import Roles
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded examples; every mask is (example, token) and False on padding.
+
+    Attributes:
+        ids, segments: (example, token) what the model is fed.
+        real: not padding.
+        special: put there by the tokenizer, not by the text.
+        first: the first token (`[CLS]`, `<s>`, or a decoder's attention sink).
+        separator, punctuation, stop: roles; stop is a full stop or a comma.
+        word: position of the token's word in `pieces[i].words`; -1 where it has none.
+        buckets: (example,) where its evidence goes.
+    """
+
+    pieces: tuple[Pieces, ...]
+    ids: Tensor
+    segments: Tensor
+    real: Tensor
+    special: Tensor
+    first: Tensor
+    separator: Tensor
+    punctuation: Tensor
+    stop: Tensor
+    word: Tensor
+    buckets: Tensor
+
+    @cached_property
+    def texts(self) -> Tensor:
+        """(example, token) tokens of the text itself: real and not special."""
+        return self.real & ~self.special
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Real tokens of each example."""
+        return [len(pieces) for pieces in self.pieces]
+
+
+def make_batch(
+    pieces: Sequence[Pieces], roles: Roles, pad: int, device: torch.device | str = "cpu"
+) -> Batch:
+    """Pad examples to the longest and look up the role of every token."""
+    length = max(len(one) for one in pieces)
+
+    def padded(rows: list[NDArray[np.int64]], fill: int) -> NDArray[np.int64]:
+        table = np.full((len(rows), length), fill, dtype=np.int64)
+        for place, row in enumerate(rows):
+            table[place, : len(row)] = row
+        return table
+
+    ids = padded([one.ids for one in pieces], pad)
+    sizes = np.array([len(one) for one in pieces])
+    real = np.arange(length) < sizes[:, None]
+    special = padded([one.special.astype(np.int64) for one in pieces], 0).astype(bool)
+    first = np.zeros_like(real)
+    first[:, 0] = True
+
+    def tensor(array: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(array).to(device)
+
+    return Batch(
+        tuple(pieces),
+        tensor(ids),
+        tensor(padded([one.segments for one in pieces], 0)),
+        tensor(real),
+        tensor(special),
+        tensor(first),
+        tensor(roles.separator(ids) & special & ~first),
+        tensor(roles.punctuation(ids) & real & ~special & ~first),
+        tensor(roles.stop(ids) & real & ~special & ~first),
+        tensor(padded([one.word for one in pieces], -1)),
+        tensor(np.array([bucket_of(one.example.unit) for one in pieces])),
+    )

@@ -1,0 +1,291 @@
+"""Loading a model: a hub id, a folder, or the bundled one; and finding out how to watch it."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.utils import logging
+
+from headscope.corpus import Example, Pieces, encode
+from headscope.errors import ModelError
+from headscope.model import bundled
+from headscope.model.adapters import Adapter, Route, families, family_of
+from headscope.model.attention import LayerAttention
+from headscope.model.batch import Batch, make_batch
+from headscope.model.roles import Roles
+from headscope.model.tap import Observer, Tap, watch
+
+UNLIMITED = 4096
+"""Tokens a text may have where neither model nor tokenizer sets a limit."""
+
+
+@dataclass
+class Model:
+    """A transformer that can be watched, with its tokenizer.
+
+    Attributes:
+        name: as it was asked for.
+        layers, heads: the shape of its attention, as a dry run found it.
+        max_length: the most tokens that it takes.
+        weights: "trained" or "random".
+        made_up: names of weights that the checkpoint lacks (a pooler, which nothing here reads).
+
+    >>> load("minilm")
+    minilm: bert, 6 layers x 12 heads, at most 512 tokens
+    """
+
+    name: str
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    adapter: Adapter
+    layers: int
+    heads: int
+    max_length: int
+    weights: str = "trained"
+    made_up: frozenset[str] = frozenset()
+    roles: Roles = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.roles = Roles(self.tokenizer)
+
+    def __repr__(self) -> str:
+        random = "" if self.weights == "trained" else " (random weights)"
+        shape = f"{self.layers} layers x {self.heads} heads"
+        kind = self.network.config.model_type
+        return f"{self.name}{random}: {kind}, {shape}, at most {self.max_length} tokens"
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of the family's name and of every weight that the checkpoint gave, by name."""
+        sha = hashlib.sha256(str(self.network.config.model_type).encode())
+        for name, tensor in sorted(self.network.state_dict().items()):
+            if name in self.made_up:
+                continue
+            sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+            sha.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+        return sha.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the model, for the run's record."""
+        return {
+            "name": self.name,
+            "family": self.network.config.model_type,
+            "layers": self.layers,
+            "heads": self.heads,
+            "max_length": self.max_length,
+            "parameters": sum(p.numel() for p in self.network.parameters()),
+            "sha256": self.sha256,
+            "dtype": str(self.network.dtype).removeprefix("torch."),
+        }
+
+    def encode(self, examples: Sequence[Example], max_length: int | None = None) -> list[Pieces]:
+        """Tokenize examples, cut to `max_length` (default: the model's limit)."""
+        return encode(examples, self.tokenizer, max_length or self.max_length)
+
+    def batch(self, pieces: Sequence[Pieces]) -> Batch:
+        """Pad examples into one batch on the model's device."""
+        return make_batch(pieces, self.roles, pad_id(self.tokenizer), self.network.device)
+
+    def watch(self, observer: Observer) -> AbstractContextManager[Tap]:
+        """Watch every layer's attention for the time of a `with` (see `tap.watch`)."""
+        return watch(self.network, self.adapter, observer)
+
+    def tokens(self, pieces: Pieces) -> list[str]:
+        """The pieces of an example as a reader would write them."""
+        raw = self.tokenizer.convert_ids_to_tokens(pieces.ids.tolist())
+        return [str(token).replace("Ġ", " ").replace("▁", " ").strip() or "␣" for token in raw]
+
+
+def pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The id to pad with; a decoder without one pads with anything, since padding is masked."""
+    pad = tokenizer.pad_token_id
+    return pad if isinstance(pad, int) else 0
+
+
+def load(
+    name: str | Path,
+    *,
+    random_weights: bool = False,
+    seed: int = 0,
+    device: str = "cpu",
+    dtype: str = "float32",
+    allow_pickle: bool = False,
+    trust_remote_code: bool = False,
+) -> Model:
+    """Load a model by hub id, folder, or `minilm`, ready to be watched.
+
+    Args:
+        random_weights: the same architecture untrained, drawn with `seed`.
+        allow_pickle: accept weights that are not safetensors (they can run code).
+        trust_remote_code: as in transformers; never on its own.
+
+    >>> load("minilm", random_weights=True)
+    minilm (random weights): bert, 6 layers x 12 heads, at most 512 tokens
+    """
+    if dtype not in ("float32", "bfloat16", "float16"):
+        raise ModelError(f"dtype {dtype!r} is not float32, bfloat16 or float16")
+    place = bundled.folder() if str(name) == bundled.NAME else name
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    missing: frozenset[str] = frozenset()
+    quiet = ExitStack()
+    try:
+        _hush(quiet)
+        config = AutoConfig.from_pretrained(place, **options)
+        tokenizer = AutoTokenizer.from_pretrained(place, **options)
+        if random_weights:
+            torch.manual_seed(seed)
+            network = AutoModel.from_config(
+                copy.deepcopy(config), dtype=getattr(torch, dtype), **options
+            )
+        else:
+            network, info = AutoModel.from_pretrained(
+                place,
+                dtype=getattr(torch, dtype),
+                use_safetensors=None if allow_pickle else True,
+                output_loading_info=True,
+                **options,
+            )
+            missing = frozenset(info["missing_keys"])
+        network = network.to(device)
+    except (OSError, ValueError, ImportError, RuntimeError, KeyError, TypeError) as error:
+        raise ModelError(_explain(name, error)) from error
+    finally:
+        quiet.close()
+    lacking = sorted(key for key in missing if "pooler" not in key)
+    if lacking:
+        raise ModelError(
+            f"{name}: the checkpoint lacks {len(lacking)} weights of the model, such as "
+            f"{lacking[0]}; transformers would fill them with random numbers"
+        )
+    model = wrap(network, tokenizer, str(name), "random" if random_weights else "trained")
+    model.made_up = missing
+    return model
+
+
+def _hush(undo: ExitStack) -> None:
+    """Silence transformers' load report and bars for a while: what matters, headscope says."""
+    undo.callback(logging.set_verbosity, logging.get_verbosity())
+    if logging.is_progress_bar_enabled():
+        undo.callback(logging.enable_progress_bar)
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def wrap(
+    network: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    name: str = "model",
+    weights: str = "trained",
+) -> Model:
+    """Make a model that is in memory already ready to be watched."""
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
+    network.train(False)
+    adapter, layers, heads = find_attention(network, tokenizer)
+    limits = [adapter.max_length(network.config), tokenizer.model_max_length]
+    known = [int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
+    limit = min(known, default=UNLIMITED)
+    return Model(name, network, tokenizer, adapter, layers, heads, limit, weights)
+
+
+def find_attention(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> tuple[Adapter, int, int]:
+    """A dry run: how this model's attention is seen, and its layers and heads.
+
+    A known family is watched by its adapter, any other by each way there is until one shows
+    rows that sum to 1 and leaves the model's output as it is.
+    """
+    known = family_of(network.config)
+    reasons = []
+    for adapter in [known] if known else list(_guesses(network)):
+        try:
+            return adapter, *_dry_run(network, tokenizer, adapter)
+        except ModelError as error:
+            reasons.append(str(error))
+    raise ModelError(
+        f"{type(network).__name__} (family {network.config.model_type!r}): "
+        + ("; ".join(dict.fromkeys(reasons)) or "it has no module that looks like attention")
+        + f". headscope knows {', '.join(families())}, and whatever calls transformers' "
+        "attention functions or returns its weights."
+    )
+
+
+def _guesses(network: PreTrainedModel) -> list[Adapter]:
+    """Ways to watch a family that no adapter knows."""
+    kind = network.config.model_type
+    names = {type(m).__name__ for m in network.modules() if "Attention" in type(m).__name__}
+    causal = bool(getattr(network.config, "is_decoder", False))
+    hooks = [Adapter(kind, Route.HOOK, name, causal=causal) for name in sorted(names)]
+    return [Adapter(kind), *hooks]
+
+
+def _dry_run(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, adapter: Adapter
+) -> tuple[int, int]:
+    """Layers and heads as seen on two short texts; an error where this adapter does not do."""
+    heads: list[int] = []
+    wrong: list[int] = []
+
+    def look(attention: LayerAttention) -> None:
+        heads.append(attention.weights.shape[1])
+        rows = attention.weights.sum(-1).transpose(1, 2)[attention.batch.real]
+        hidden = attention.weights.masked_select(~attention.visible.mask)
+        if not torch.allclose(rows, torch.ones_like(rows), atol=1e-2) or bool((hidden > 0).any()):
+            wrong.append(attention.layer)
+
+    examples = [Example("1", text="A b, c. D e f."), Example("2", text="A.")]
+    pieces = encode(examples, tokenizer, UNLIMITED)
+    batch = make_batch(pieces, Roles(tokenizer), pad_id(tokenizer), network.device)
+    try:
+        before = _output(network, adapter, batch)
+        with watch(network, adapter, look) as tap:
+            after = tap.forward(batch)
+    except (TypeError, ValueError, IndexError, AttributeError, RuntimeError, KeyError) as error:
+        raise ModelError(f"cannot be run on text ({type(error).__name__}: {error})") from error
+    if not heads:
+        raise ModelError("it has no attention that could be watched")
+    if wrong or len(set(heads)) > 1:
+        raise ModelError(f"what layers {wrong or heads} show is not attention over the tokens")
+    scale = float(before[batch.real].abs().max())
+    if not torch.allclose(before[batch.real], after[batch.real], atol=2e-2 * max(scale, 1e-6)):
+        raise ModelError("watching changes its output, so its attention is not computed plainly")
+    return len(heads), heads[0]
+
+
+@torch.inference_mode()
+def _output(network: PreTrainedModel, adapter: Adapter, batch: Batch) -> Tensor:
+    """The model's own output, with nobody watching."""
+    return Tap(network, adapter, lambda _: None).forward(batch)
+
+
+def _explain(name: str | Path, error: Exception) -> str:
+    """One sentence on why a model did not load, and what to do."""
+    text = " ".join(str(error).split())
+    if "safetensors" in text and Path(name).is_dir():
+        return (
+            f"{name}: no model.safetensors in this folder; headscope loads only safetensors "
+            "unless told otherwise (--allow-pickle, which can run code)"
+        )
+    if not Path(name).exists() and isinstance(error, OSError):
+        return (
+            f"{name}: neither a folder here nor a model that the hub gave "
+            f"({text[:200]}); MODEL is a hub id, a folder, or 'minilm'"
+        )
+    return f"{name}: cannot be loaded ({type(error).__name__}: {text[:300]})"

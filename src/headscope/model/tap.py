@@ -1,0 +1,180 @@
+"""The tap: hands the attention weights of every layer to an observer, and keeps nothing.
+
+A model that routes its attention through transformers' registered functions gets, for the time
+of a `with`, a function of ours under a key of its own; any other gets hooks on its attention
+modules. Afterwards the model is what it was. One model serves one watcher at a time (a lock per
+model); different models can be watched side by side, since nothing is shared between them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from headscope.errors import ModelError
+from headscope.model.adapters import Adapter, Route
+from headscope.model.attention import MARGIN, LayerAttention, Visible
+from headscope.model.batch import Batch
+
+Observer = Callable[[LayerAttention], None]
+
+_LOCKS: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
+_LOCKS_LOCK = threading.Lock()
+_NUMBERS = itertools.count()
+
+
+def lock_of(model: nn.Module) -> threading.RLock:
+    """The one lock of a model, however many times it was wrapped."""
+    with _LOCKS_LOCK:
+        return _LOCKS.setdefault(model, threading.RLock())
+
+
+class Tap:
+    """Feeds batches to a model and shows every layer's attention to an observer."""
+
+    def __init__(self, model: PreTrainedModel, adapter: Adapter, observer: Observer) -> None:
+        self.model, self.adapter, self.observer = model, adapter, observer
+        self.batch: Batch | None = None
+        self.turn = 0  # layers are counted as they run: ALBERT runs one module for all of them
+        self.seen: dict[int, Visible] = {}
+
+    @torch.inference_mode()
+    def forward(self, batch: Batch) -> Tensor:
+        """Run the model on a batch; the observer sees each layer as it is computed.
+
+        Returns:
+            (example, token, hidden) the last layer's output.
+        """
+        self.batch, self.turn = batch, 0
+        inputs = {"input_ids": batch.ids, "attention_mask": batch.real.long()}
+        if getattr(self.model.config, "type_vocab_size", 0) > 1:
+            inputs["token_type_ids"] = batch.segments
+        try:
+            return self.model(**inputs)[0]  # type: ignore[no-any-return]
+        finally:
+            self.batch, self.seen = None, {}
+
+    def show(self, weights: Tensor, mask: Tensor | None, scores: Tensor | None = None) -> None:
+        """Hand one layer to the observer."""
+        if self.batch is None:
+            raise ModelError("the model was called by somebody else while it was being watched")
+        attention = LayerAttention(
+            self.turn, weights.float(), self.visible(mask), self.batch, scores
+        )
+        self.turn += 1
+        self.observer(attention)
+
+    def visible(self, mask: Tensor | None) -> Visible:
+        """The mask of a layer, worked out once for all layers that share it."""
+        assert self.batch is not None
+        key = 0 if mask is None else mask.data_ptr()
+        if key not in self.seen:
+            examples, length = self.batch.real.shape
+            if mask is None:
+                mask = self.batch.real[:, None, None, :]
+                if self.adapter.causal:
+                    mask = mask & torch.ones_like(mask[0, 0, 0].expand(length, -1)).tril()
+            self.seen[key] = Visible(mask.expand(examples, 1, length, length))
+        return self.seen[key]
+
+    def attend(
+        self,
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None,
+        scaling: float | None = None,
+        dropout: float = 0.0,
+        **options: Any,
+    ) -> tuple[Tensor, None]:
+        """Attention as transformers' eager function computes it, shown to the observer.
+
+        Args:
+            query: (example, head, query, size); key, value: (example, head or group, key, size).
+
+        Returns:
+            (example, query, head, size) and None: the weights are not kept.
+        """
+        groups = query.shape[1] // key.shape[1]
+        if groups > 1:  # grouped-query attention: several heads share keys and values
+            key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
+        scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+        scores = torch.matmul(query * scaling, key.transpose(2, 3)).float()
+        if options.get("position_bias") is not None:
+            scores += options["position_bias"]
+        if attention_mask is not None:
+            scores += self.visible(attention_mask).bias
+        weights = softmax_with_margin(scores)
+        self.show(weights, attention_mask, scores)
+        return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
+
+
+def softmax_with_margin(scores: Tensor) -> Tensor:
+    """Softmax over keys into memory with spare room on both sides (see `MARGIN`)."""
+    memory = scores.new_empty(scores.numel() + 2 * MARGIN)
+    weights = memory[MARGIN:-MARGIN].view(scores.shape)
+    return torch.softmax(scores, -1, out=weights)
+
+
+def visible_mask(*arguments: Any, **options: Any) -> Tensor | None:
+    """A boolean mask (example, 1, query, key); None only where everything is visible."""
+    return sdpa_mask(*arguments, **(options | {"allow_is_causal_skip": False}))
+
+
+@contextmanager
+def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Iterator[Tap]:
+    """Watch a model for the time of a `with`; it is left as it was, whatever happens inside."""
+    with lock_of(model), ExitStack() as undo:
+        tap = Tap(model, adapter, observer)
+        undo.callback(model.train, model.training)
+        model.train(False)
+        if adapter.route is Route.FUNCTION:
+            _route(model, tap, undo)
+        else:
+            _hook(model, adapter, tap, undo)
+        yield tap
+
+
+def _route(model: PreTrainedModel, tap: Tap, undo: ExitStack) -> None:
+    """Put a function of our own in the place of the model's attention."""
+    name, before = f"headscope_{next(_NUMBERS)}", model.config._attn_implementation
+    AttentionInterface.register(name, tap.attend)
+    undo.callback(ALL_ATTENTION_FUNCTIONS._global_mapping.pop, name)
+    AttentionMaskInterface.register(name, visible_mask)
+    undo.callback(ALL_MASK_ATTENTION_FUNCTIONS._global_mapping.pop, name)
+    undo.callback(model.set_attn_implementation, before)
+    model.set_attn_implementation(name)
+    if model.config._attn_implementation != name:
+        raise ModelError(
+            f"{type(model).__name__} does not call a registered attention function; it needs an "
+            "adapter with a hook (see model/adapters/mpnet.py)"
+        )
+
+
+def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -> None:
+    """Ask every attention module for its weights and look at what it returns."""
+    modules = [m for m in model.modules() if type(m).__name__ == adapter.attention]
+
+    def ask(
+        module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return arguments, options | {"output_attentions": True}
+
+    def take(module: nn.Module, arguments: tuple[Any, ...], output: tuple[Any, ...]) -> Any:
+        tap.show(output[1], None)
+        return (output[0], None, *output[2:])
+
+    for module in modules:
+        undo.callback(module.register_forward_pre_hook(ask, with_kwargs=True).remove)
+        undo.callback(module.register_forward_hook(take).remove)
