@@ -1,0 +1,22 @@
+"""Tallies and statistics: how sure one can be of a number."""
+
+from headscope.evidence.exemplars import Exemplar, Exemplars
+from headscope.evidence.harvest import Harvest
+from headscope.evidence.interval import Estimate, estimate
+from headscope.evidence.statistic import COLUMNS, Statistic, Unit, best_rows, rows
+from headscope.evidence.tally import Shape, Tally
+
+__all__ = [
+    "COLUMNS",
+    "Estimate",
+    "Exemplar",
+    "Exemplars",
+    "Harvest",
+    "Shape",
+    "Statistic",
+    "Tally",
+    "Unit",
+    "best_rows",
+    "estimate",
+    "rows",
+]
