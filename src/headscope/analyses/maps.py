@@ -1,0 +1,51 @@
+"""Maps to look at: the attention of every head on a few real texts, chosen by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.corpus import Pieces, stable_hash
+from headscope.evidence import Exemplar, Exemplars
+from headscope.model import Batch, LayerAttention
+
+KEPT = 6
+SHORT, LONG = 6, 24
+"""A map of so many tokens can be read; other texts are taken only where there are too few."""
+SHOWN = 48
+"""Of a longer text, so many tokens are shown."""
+
+
+def rank(pieces: Pieces) -> int:
+    """The order in which texts are chosen: readable ones first, then by the hash of the id."""
+    unreadable = not SHORT <= len(pieces) <= LONG
+    return (unreadable << 63) | (stable_hash(pieces.example.id) >> 1)
+
+
+class Maps:
+    """Collects the maps of the texts of a shard that rank lowest."""
+
+    def __init__(self, shard: list[Pieces], kept: int = KEPT) -> None:
+        self.store = Exemplars(kept)
+        chosen = sorted(shard, key=lambda pieces: (rank(pieces), pieces.example.id))[:kept]
+        self._chosen = {id(pieces): pieces for pieces in chosen}
+        self._maps: dict[int, list[NDArray[np.uint8]]] = {key: [] for key in self._chosen}
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        """Keep the maps of one layer for the chosen texts of the batch."""
+        for place, pieces in enumerate(batch.pieces):
+            if id(pieces) in self._chosen:
+                size = min(len(pieces), SHOWN)
+                levels = attention.weights[place, :, :size, :size].mul(255).round()
+                self._maps[id(pieces)].append(levels.to(torch.uint8).cpu().numpy())
+
+    def finish(self, tokens: Callable[[Pieces], list[str]]) -> Exemplars:
+        """The store; `tokens` gives the pieces of a text as a reader would write them."""
+        for key, pieces in self._chosen.items():
+            shown = tuple(tokens(pieces)[:SHOWN])
+            maps = np.stack(self._maps[key])
+            self.store.offer(Exemplar(rank(pieces), pieces.example.id, shown, maps))
+        return self.store

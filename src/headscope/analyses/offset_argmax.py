@@ -1,0 +1,51 @@
+"""Offset-argmax: where, relative to a token, its largest weight falls (Voita et al. 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.relative_position import OFFSETS, WIDTH
+from headscope.evidence import Statistic, Tally, Unit
+from headscope.model import Batch, LayerAttention, in_band
+
+POSITIONAL = 0.9
+"""A head is positional when one offset has at least this share (Voita et al. 2019)."""
+HEADLINES = {
+    "-1": "largest weight on the previous token",
+    "+1": "largest weight on the next token",
+}
+
+
+@analysis("offset_argmax")
+class OffsetArgmax(Analysis):
+    """How often the largest weight of a row, specials left out, falls on the token so many
+    places before or after. A head with at least 90% at one offset is called positional.
+
+    Queries are the tokens of the text. Two equal largest weights count both; a row that gives
+    the text nothing at all has no largest. The baseline picks a visible token of the text at
+    random.
+    """
+
+    def start(self) -> None:
+        self.hits = Tally(self.shape, len(OFFSETS))
+        self.chance = Tally(self.shape, len(OFFSETS), heads=1)
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        texts = batch.texts
+        keys = attention.visible.in_band(WIDTH) & in_band(texts, WIDTH)
+        places = (keys & texts[:, :, None])[:, None]  # (example, 1, query, offset)
+        counts = texts.sum(-1)[:, None, None]
+        peak = attention.peak.masked_fill(attention.peak == 0, 2).unsqueeze(-1)
+        hits = ((attention.band(WIDTH) == peak) & places).sum(2)
+        self.hits.add(attention.layer, hits, counts, batch.buckets)
+        candidates = (attention.visible.mask & texts[:, None, None]).sum(-1)
+        chance = (places / candidates.clamp_min(1).unsqueeze(-1)).sum(2)
+        self.chance.add(attention.layer, chance, counts, batch.buckets)
+
+    def statistics(self) -> Iterator[Statistic]:
+        text = "how often the largest weight falls at this offset"
+        yield Statistic(
+            "share", self.hits, self.chance, Unit.SHARE, text, OFFSETS,
+            headlines=HEADLINES, label="positional", threshold=POSITIONAL,
+        )  # fmt: skip

@@ -1,0 +1,47 @@
+"""Relative position: how much a head looks at its neighbours (Clark et al. 2019, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.base import Analysis, analysis
+from headscope.evidence import Statistic, Tally, Unit
+from headscope.model import Batch, LayerAttention
+
+WIDTH = 8
+OFFSETS = tuple(f"{offset:+d}" if offset else "0" for offset in range(-WIDTH, WIDTH + 1))
+HEADLINES = {
+    "-1": "attention to the previous token",
+    "0": "attention to the token itself",
+    "+1": "attention to the next token",
+}
+
+
+@analysis("relative_position")
+class RelativePosition(Analysis):
+    """Mean attention to the token so many places before or after. A head near 1 at -1 looks at
+    the previous token, at +1 at the next one.
+
+    Queries are the tokens of the text that have a visible token at that place; specials count as
+    neighbours (the first word's previous token is the first special). The baseline attends to
+    all visible tokens alike.
+    """
+
+    def start(self) -> None:
+        self.weight = Tally(self.shape, len(OFFSETS))
+        self.uniform = Tally(self.shape, len(OFFSETS), heads=1)
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        seen = (
+            attention.visible.in_band(WIDTH) & batch.texts[:, :, None]
+        )  # (example, query, offset)
+        counts = seen.sum(1)[:, None]
+        for tally, maps in ((self.weight, attention), (self.uniform, attention.uniform)):
+            sums = (maps.band(WIDTH) * seen[:, None]).sum(2)  # (example, head, offset)
+            tally.add(attention.layer, sums, counts, batch.buckets)
+
+    def statistics(self) -> Iterator[Statistic]:
+        text = "mean attention to the token at this offset"
+        yield Statistic(
+            "weight", self.weight, self.uniform, Unit.SHARE, text, OFFSETS, headlines=HEADLINES
+        )
