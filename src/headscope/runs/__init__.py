@@ -1,0 +1,7 @@
+"""The run folder: what was run, what is finished, what was found; written atomically."""
+
+from headscope.runs.engine import Watch, run
+from headscope.runs.folder import RunFolder, check_folder
+from headscope.runs.results import Results, table_of
+
+__all__ = ["Results", "RunFolder", "Watch", "check_folder", "run", "table_of"]

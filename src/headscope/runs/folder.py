@@ -1,0 +1,148 @@
+"""A run folder that survives a kill at any moment.
+
+`run.json` is written first and says what is run; after every shard the merged harvest so far
+replaces the checkpoint; at the end come the tables, and last of all the status `complete`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from headscope.errors import RunError
+from headscope.evidence import Harvest
+from headscope.runs.atomic import write, write_text, writing
+from headscope.runs.results import TABLES, Results
+
+
+def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
+    """The record of a run of this very study in the folder; None where there is no run yet.
+
+    Anything else in the folder is an error, before any work is done.
+    """
+    record_file = path / "run.json"
+    if not record_file.exists():
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            kind = "a folder with other things in it" if path.is_dir() else "a file"
+            raise RunError(f"{path} is {kind}; give a new or empty folder")
+        return None
+    try:
+        record: dict[str, Any] = json.loads(record_file.read_text(encoding="utf-8"))
+        before = record["study"]
+    except (OSError, json.JSONDecodeError, KeyError, TypeError):
+        raise RunError(f"{record_file} is not a run's record; give another folder") from None
+    wanted = json.loads(json.dumps(study))
+    differs = _differences(before, wanted)
+    if differs:
+        raise RunError(f"{path} holds another run ({differs}); give another folder")
+    return record
+
+
+def _differences(before: dict[str, Any], wanted: dict[str, Any], path: str = "") -> str:
+    """What differs first between two studies, in words."""
+    for key in sorted(before.keys() | wanted.keys()):
+        old, new = before.get(key), wanted.get(key)
+        if isinstance(old, dict) and isinstance(new, dict) and old != new:
+            return _differences(old, new, f"{path}{key} ")
+        if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+            for one, other in zip(old, new, strict=True):
+                if isinstance(one, dict) and isinstance(other, dict) and one != other:
+                    return _differences(one, other, f"{path}{key} ")
+        if old != new:
+            return f"{path}{key}: {_short(old)} there, {_short(new)} here"
+    return ""
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 40 else text[:12] + "..."
+
+
+class RunFolder:
+    """An open run folder: one process writes to it at a time."""
+
+    def __init__(self, path: Path, study: dict[str, Any], about: dict[str, Any]) -> None:
+        self.path = path
+        self._lock = FileLock(path / ".lock")
+        earlier = check_folder(path, study)
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                raise RunError(f"{path} is being written by another headscope") from None
+        self.record = earlier or about | {"status": "running", "started": _now(), "study": study}
+        if earlier is None:
+            self._write_record()
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+        (self.path / ".lock").unlink(missing_ok=True)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run was finished before."""
+        return bool(self.record["status"] == "complete")
+
+    def restore(self, part: int) -> tuple[int, Harvest | None]:
+        """How many shards of a part are done, and what they brought in."""
+        try:
+            with np.load(self._checkpoint(part), allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+        except FileNotFoundError:
+            return 0, None
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            damaged = f"{self._checkpoint(part)} is damaged ({error})"
+            raise RunError(f"{damaged}; remove it to start this part again") from None
+        return int(arrays.pop("done")), Harvest.from_arrays(arrays)
+
+    def keep(self, part: int, done: int, harvest: Harvest) -> None:
+        """Replace the checkpoint of a part by what its first `done` shards brought in."""
+        stored = io.BytesIO()
+        np.savez(stored, done=np.array(done), **harvest.arrays())  # type: ignore[arg-type]
+        write(self._checkpoint(part), lambda stream: stream.write(stored.getbuffer()))
+
+    def finish(self, results: Results) -> None:
+        """Write the tables, then the record that says so, then drop the checkpoints."""
+        for field, name in TABLES.items():
+            write(self.path / name, _parquet(getattr(results, field)))
+        self.record |= results.record | {"status": "complete", "finished": _now()}
+        self._write_record()
+        for old in self.path.glob("checkpoint-*.npz"):
+            old.unlink()
+        results.record = self.record
+
+    def _checkpoint(self, part: int) -> Path:
+        return self.path / f"checkpoint-{part}.npz"
+
+    def _write_record(self) -> None:
+        write_text(self.path / "run.json", json.dumps(self.record, indent=2, ensure_ascii=False))
+
+
+def _parquet(table: pa.Table) -> Any:
+    def fill(stream: BinaryIO) -> None:
+        pq.write_table(table, stream, compression="zstd")
+
+    return fill
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

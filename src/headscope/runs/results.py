@@ -1,0 +1,83 @@
+"""What a run found, as tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headscope.errors import RunError
+from headscope.evidence import COLUMNS, Exemplars
+
+HEADS = pa.schema(
+    [(name, pa.string()) for name in COLUMNS[:6]]
+    + [(name, pa.int32()) for name in ("layer", "head")]
+    + [(name, pa.float64()) for name in ("value", "low", "high")]
+    + [("n", pa.int64())]
+    + [(name, pa.float64()) for name in ("baseline", "p", "q")]
+)
+MAPS = pa.schema(
+    [(name, pa.string()) for name in ("corpus", "weights", "example")]
+    + [("layer", pa.int32()), ("head", pa.int32())]
+    + [("tokens", pa.list_(pa.string())), ("map", pa.binary())]
+)
+TABLES = {"heads": "heads.parquet", "chosen": "best.parquet", "maps": "maps.parquet"}
+"""The tables of `Results` and their files in a run folder."""
+
+
+def table_of(rows: list[dict[str, list[Any]]]) -> pa.Table:
+    """One tidy table of the rows of many statistics."""
+    parts = [pa.table({name: part[name] for name in COLUMNS}, schema=HEADS) for part in rows]
+    return pa.concat_tables([HEADS.empty_table(), *parts])
+
+
+def maps_table(exemplars: Exemplars, corpus: str, weights: str) -> pa.Table:
+    """One row per text, layer and head; `map` is uint8 (query, key), 255 for a weight of 1."""
+    rows = [
+        {"corpus": corpus, "weights": weights, "example": one.id, "layer": layer, "head": head,
+         "tokens": list(one.tokens), "map": np.ascontiguousarray(one.maps[layer, head]).tobytes()}
+        for one in exemplars
+        for layer in range(one.maps.shape[0])
+        for head in range(one.maps.shape[1])
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=MAPS)
+
+
+@dataclass
+class Results:
+    """The record of a run and its tables.
+
+    Attributes:
+        record: what run.json holds.
+        heads: one row per number (see `evidence.COLUMNS`).
+        chosen: the best heads, cross-fitted (best.parquet); the same columns.
+        maps: attention maps of a few texts.
+    """
+
+    record: dict[str, Any]
+    heads: pa.Table
+    chosen: pa.Table
+    maps: pa.Table
+
+    @classmethod
+    def read(cls, folder: Path | str) -> Results:
+        """Read a finished run folder."""
+        folder = Path(folder)
+        try:
+            record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+            status = record["status"]
+        except (OSError, json.JSONDecodeError, KeyError):
+            raise RunError(f"{folder} is not a run folder: it has no readable run.json") from None
+        if status != "complete":
+            how = "run the same scan again to finish it"
+            raise RunError(f"{folder} holds a run that is not finished; {how}")
+        try:
+            tables = {field: pq.read_table(folder / name) for field, name in TABLES.items()}
+        except (OSError, pa.ArrowException) as error:
+            raise RunError(f"{folder} is damaged: {error}") from None
+        return cls(record, **tables)
