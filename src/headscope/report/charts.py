@@ -1,0 +1,208 @@
+"""The charts of the report, made once in one grammar: they serve the page, the PNG and the SVG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+
+from headscope.report.summary import head_name
+
+Row = dict[str, Any]
+
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+"""Okabe and Ito's: told apart by colour-blind readers."""
+RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
+"""One hue, white to dark: more ink, more attention; also in grey and on paper."""
+UNITS = {"share": ("share", ".1%"), "nats": ("nats", ".2f")}
+
+
+Drawing = alt.Chart | alt.LayerChart | alt.FacetChart
+HEADS, LAYERS = alt.NamedData(name="heads"), alt.NamedData(name="layers")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart with its data, a name for its file and a sentence on how to read it.
+
+    The data stand beside the drawing, because Altair would check every number of them.
+    """
+
+    name: str
+    title: str
+    caption: str
+    drawing: Drawing
+    heads: list[Row] = field(default_factory=list)
+    layers: list[Row] = field(default_factory=list)
+    wide: bool = False
+
+    def spec(self) -> dict[str, Any]:
+        """The chart as Vega-Lite."""
+        data = {"heads": _slim(self.heads), "layers": _slim(self.layers)}
+        return spec(self.drawing) | {
+            "datasets": {name: rows for name, rows in data.items() if rows}
+        }
+
+
+def _slim(rows: list[Row]) -> list[Row]:
+    """Only what a chart shows."""
+    keep = ("layer", "head", "group", "value", "low", "high", "baseline", "n", "series")
+    return [
+        {column: row[column] for column in keep if row.get(column) is not None}
+        | {"name": head_name(row["layer"], row["head"])}
+        for row in rows
+    ]
+
+
+def _tooltip(unit: str) -> list[alt.Tooltip]:
+    style = UNITS[unit][1]
+    return [
+        alt.Tooltip("name:N", title="head"),
+        alt.Tooltip("value:Q", title="value", format=style),
+        alt.Tooltip("low:Q", title="from", format=style),
+        alt.Tooltip("high:Q", title="to", format=style),
+        alt.Tooltip("baseline:Q", title="baseline", format=style),
+        alt.Tooltip("n:Q", title="observations", format=","),
+    ]
+
+
+def _axis(unit: str) -> alt.Axis:
+    return alt.Axis(format="%" if unit == "share" else ".1f")
+
+
+def _ink(rows: list[Row], unit: str) -> alt.Color:
+    """The colour of a value. Shares have one scale in all charts, so that charts compare; it
+    follows the square root, so that small shares can be seen.
+    """
+    share = unit == "share"
+    top = 1.0 if share else max((row["value"] for row in rows), default=1.0)
+    return alt.Color(
+        "value:Q",
+        scale=alt.Scale(
+            range=RAMP, domain=[0, top], type="sqrt" if share else "linear", interpolate="rgb"
+        ),
+        legend=alt.Legend(
+            title=UNITS[unit][0],
+            format="%" if share else ".1f",
+            gradientLength=110,
+            values=[0, 0.05, 0.25, 0.5, 1] if share else alt.Undefined,
+        ),
+    )
+
+
+def heat_map(rows: list[Row], unit: str) -> Drawing:
+    """Layer by head: how dark a cell is says how large the value is."""
+    drawing: Drawing = (
+        alt.Chart(HEADS)
+        .mark_rect(stroke="#ddd", strokeWidth=0.5, cursor="pointer")
+        .encode(
+            x=alt.X("head:O", title="head", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("layer:O", title="layer"),
+            color=_ink(rows, unit),
+            tooltip=_tooltip(unit),
+        )
+        .properties(width=250, height=22 * len({row["layer"] for row in rows}))
+    )
+    return drawing
+
+
+def layer_curve(names: list[str], unit: str) -> Drawing:
+    """Heads as points, the mean of each layer as a line, the baseline dashed (Clark's figures).
+
+    Args:
+        names: the values of the rows' `series`: what is drawn in which colour.
+    """
+    colour = alt.Color(
+        "series:N",
+        sort=names,
+        scale=alt.Scale(domain=names, range=COLOURS[: len(names)]),
+        legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=300),
+    )
+    shape = alt.Shape("series:N", sort=names, scale=alt.Scale(domain=names))
+    title = "share" if unit == "share" else "nats"
+    x = alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0))
+    y = alt.Y("value:Q", title=title, axis=_axis(unit))
+    points = (
+        alt.Chart(HEADS)
+        .mark_point(filled=True, opacity=0.45, size=28, cursor="pointer")
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=_tooltip(unit))
+    )
+    means = alt.Chart(LAYERS).encode(x=x, color=colour, tooltip=_tooltip(unit))
+    line = means.mark_line(strokeWidth=2.5).encode(y=y)
+    band = means.mark_rule(strokeWidth=2.5).encode(y="low:Q", y2="high:Q")
+    base = means.mark_line(strokeWidth=1.2, strokeDash=[5, 4]).encode(y="baseline:Q")
+    return alt.layer(points, base, band, line).properties(width=300, height=220)
+
+
+def profile(rows: list[Row], groups: list[str], unit: str) -> Drawing:
+    """One small map a layer: heads down, offsets across."""
+    cell = (
+        alt.Chart()
+        .mark_rect(cursor="pointer")
+        .encode(
+            x=alt.X(
+                "group:O", sort=groups, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True)
+            ),
+            y=alt.Y("head:O", title="head", axis=alt.Axis(labelOverlap=True)),
+            color=_ink(rows, unit),
+            tooltip=[alt.Tooltip("group:O", title="offset"), *_tooltip(unit)],
+        )
+        .properties(width=200, height=110)
+    )
+    drawing: Drawing = cell.facet(
+        facet=alt.Facet(
+            "layer:O", title=None, header=alt.Header(labelExpr="'layer ' + datum.value")
+        ),
+        columns=3,
+        data=HEADS,
+    )
+    return drawing
+
+
+def map_chart() -> Drawing:
+    """One head on one text: the row of a token says where it looks.
+
+    The page fills in the data `map`; labels are `number<zero-width space>token`.
+    """
+    label = "split(datum.label, '\u200b')[1]"
+    drawing: Drawing = (
+        alt.Chart(alt.NamedData(name="map"))
+        .mark_rect()
+        .encode(
+            x=alt.X(
+                "key:O",
+                sort=None,
+                title="looks at",
+                axis=alt.Axis(orient="top", labelAngle=-60, labelExpr=label, labelOverlap=False),
+            ),
+            y=alt.Y(
+                "query:O",
+                sort=None,
+                title="token",
+                axis=alt.Axis(labelExpr=label, labelOverlap=False),
+            ),
+            color=alt.Color(
+                "weight:Q",
+                scale=alt.Scale(range=RAMP, domain=[0, 1], interpolate="rgb"),
+                legend=alt.Legend(title="weight", gradientLength=110),
+            ),
+            tooltip=[
+                alt.Tooltip("from:N", title="token"),
+                alt.Tooltip("to:N", title="looks at"),
+                alt.Tooltip("weight:Q", format=".2f"),
+            ],
+        )
+        .properties(width=alt.Step(17), height=alt.Step(17))
+    )
+    return drawing
+
+
+def spec(drawing: Drawing) -> dict[str, Any]:
+    """A drawing as Vega-Lite, in the style of the report."""
+    return dict(
+        drawing.configure_view(strokeOpacity=0)
+        .configure_axis(grid=False, labelFontSize=11, titleFontSize=11)
+        .configure_legend(labelFontSize=11, titleFontSize=11)
+        .to_dict()
+    )

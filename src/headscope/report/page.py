@@ -1,0 +1,91 @@
+"""The report: one HTML file that opens from disk and asks nothing of any network.
+
+Scripts, styles and data are written into the page. A content security policy lets run only the
+scripts whose hashes it names, so that nothing from a corpus could ever run, even if some of it
+escaped its quotes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+import jinja2
+import vl_convert
+
+from headscope.report.charts import map_chart, spec
+from headscope.report.summary import COLUMNS
+from headscope.report.views import View, views
+from headscope.runs import Results
+from headscope.runs.atomic import write_text
+
+Record = dict[str, Any]
+
+
+def write_report(results: list[Results], path: Path) -> Path:
+    """Write one page for one or more runs; the run folder is all that it needs."""
+    write_text(path, render(views(results)))
+    return path
+
+
+def render(shown: list[View]) -> str:
+    """The page of some views."""
+    sections, data = [], []
+    for number, view in enumerate(shown):
+        charts: list[Record] = []
+        analyses = []
+        for analysis, made in view.charts():
+            analyses.append(analysis | {"charts": made, "first": len(charts)})
+            charts += [chart.spec() for chart in made]
+        data.append(
+            {"charts": charts, "maps": view.maps(), "table": view.table(),
+             "headlines": [line.text for line in view.headlines], "title": view.title}
+        )  # fmt: skip
+        sections.append({"number": number, "view": view, "analyses": analyses})
+    return page("report.html", {"views": data, "map": spec(map_chart())}, sections=sections)
+
+
+def page(template: str, data: Record, **values: Any) -> str:
+    """Fill a template; `data` goes to the scripts as JSON that cannot end its element."""
+    scripts = [bundle(), asset("report.js")]
+    payload = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("headscope.report"), autoescape=True, trim_blocks=True
+    )
+    return environment.get_template(template).render(
+        policy=policy(scripts),
+        style=asset("report.css"),
+        scripts=scripts,
+        data=payload.replace("<", "\\u003c").replace("\u2028", "\\u2028"),
+        columns=COLUMNS,
+        **values,
+    )
+
+
+def policy(scripts: list[str]) -> str:
+    """A content security policy under which only these scripts run and nothing is fetched."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:"
+    )
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite and vega-embed as one script, from the package that draws the PNGs too."""
+    default = cast(Callable[[], str], vl_convert.javascript_bundle)  # its stub wants an argument
+    return default().replace("</script", "<\\/script")
+
+
+def asset(name: str) -> str:
+    """A script or style of the report."""
+    return files("headscope.report").joinpath("static", name).read_text(encoding="utf-8")

@@ -1,0 +1,110 @@
+"""The most striking heads of a run, in words; for the terminal, the notebook and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from headscope.runs import Results
+
+Row = dict[str, Any]
+
+
+def head_name(layer: int | None, head: int | None) -> str:
+    """How a head is written everywhere.
+
+    >>> head_name(7, 10), head_name(7, None)
+    ('L7.H10', 'L7')
+    """
+    if layer is None:
+        return "model"
+    return f"L{layer}" if head is None else f"L{layer}.H{head}"
+
+
+def number(value: float | None, unit: str) -> str:
+    """A value as a reader wants it: shares as per cent, entropies in nats.
+
+    >>> number(0.9432, "share"), number(2.5, "nats"), number(None, "share")
+    ('94.3%', '2.50', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{100 * value:.1f}%" if unit == "share" else f"{value:.2f}"
+
+
+def interval(row: Row, unit: str) -> str:
+    """The interval of a row, or that there are too few documents for one.
+
+    >>> interval({"low": 0.931, "high": 0.954}, "share")
+    '[93.1, 95.4]'
+    """
+    if row["low"] is None:
+        return "(too few documents)"
+    scale, digits = (100, 1) if unit == "share" else (1, 2)
+    return f"[{scale * row['low']:.{digits}f}, {scale * row['high']:.{digits}f}]"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the summary: what for, which head, and its row of best.parquet."""
+
+    analysis: str
+    text: str
+    unit: str
+    row: Row
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What the head does, the head, its value, interval, baseline."""
+        return (
+            self.text,
+            head_name(self.row["layer"], self.row["head"]),
+            number(self.row["value"], self.unit),
+            interval(self.row, self.unit),
+            number(self.row["baseline"], self.unit),
+        )
+
+
+COLUMNS = ("best head for", "head", "value", "95% interval", "baseline")
+
+
+def statistics(record: dict[str, Any]) -> Iterator[tuple[Row, Row]]:
+    """Every analysis with every statistic that it gave, as the run's record describes them."""
+    for analysis in record["analyses"]:
+        for statistic in analysis["statistics"]:
+            yield analysis, statistic
+
+
+def striking(results: Results, corpus: str, weights: str = "trained") -> list[Line]:
+    """The best head for everything that an analysis thinks worth a line, cross-fitted."""
+    rows = {
+        (row["analysis"], row["statistic"], row["direction"], row["group"] or ""): row
+        for row in results.chosen.to_pylist()
+        if row["corpus"] == corpus and row["weights"] == weights
+    }
+    lines = []
+    for analysis, statistic in statistics(results.record):
+        for group, text in statistic["headlines"].items():
+            key = (analysis["analysis"], statistic["statistic"], statistic["direction"], group)
+            if key in rows:
+                lines.append(Line(analysis["analysis"], text, statistic["unit"], rows[key]))
+    return lines
+
+
+def labelled(results: Results, corpus: str, weights: str = "trained") -> list[tuple[str, Row]]:
+    """Heads that earn a label by a threshold of the literature, such as `positional`."""
+    found = []
+    for analysis, statistic in statistics(results.record):
+        if statistic["label"]:
+            found += [
+                (statistic["label"], row)
+                for row in results.heads.to_pylist()
+                if row["analysis"] == analysis["analysis"]
+                and row["statistic"] == statistic["statistic"]
+                and row["corpus"] == corpus
+                and row["weights"] == weights
+                and row["head"] is not None
+                and row["value"] >= statistic["threshold"]
+            ]
+    return found

@@ -1,0 +1,212 @@
+"""A view: one model on one corpus, as charts, lines and a table of heads."""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from headscope.report.charts import Chart, heat_map, layer_curve, profile
+from headscope.report.summary import Line, head_name, interval, labelled, number, striking
+from headscope.runs import Results
+
+Row = dict[str, Any]
+MANY = 6
+"""Groups beyond which an ordered profile says more than one map each."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A number per head that is worth a map: its words, its statistic, its group."""
+
+    text: str
+    analysis: str
+    statistic: str
+    direction: str | None
+    group: str | None
+    unit: str
+    about: str
+
+
+@dataclass(frozen=True)
+class View:
+    """One model, with trained or random weights, on one corpus."""
+
+    results: Results
+    corpus: str
+    weights: str
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.results.record["study"]["model"]["name"])
+
+    @property
+    def title(self) -> str:
+        """The model and the corpus in words."""
+        random = " with random weights" if self.weights == "random" else ""
+        return f"{self.model}{random} on {self.corpus}"
+
+    @cached_property
+    def corpus_record(self) -> Row:
+        """What the run recorded of this corpus."""
+        corpora: list[Row] = self.results.record["corpora"]
+        return next(
+            one
+            for one in corpora
+            if one["corpus"] == self.corpus and one["weights"] == self.weights
+        )
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows of heads.parquet that belong to this view."""
+        return [
+            row
+            for row in self.results.heads.to_pylist()
+            if row["corpus"] == self.corpus and row["weights"] == self.weights
+        ]
+
+    @cached_property
+    def headlines(self) -> list[Headline]:
+        """What is worth a map, in the order of the analyses."""
+        return [
+            Headline(
+                text, analysis["analysis"], statistic["statistic"], statistic["direction"],
+                group or None, statistic["unit"], statistic["about"],
+            )
+            for analysis in self.results.record["analyses"]
+            for statistic in analysis["statistics"]
+            for group, text in statistic["headlines"].items()
+        ]  # fmt: skip
+
+    @cached_property
+    def _by_headline(self) -> dict[tuple[str | None, ...], list[Row]]:
+        found: dict[tuple[str | None, ...], list[Row]] = defaultdict(list)
+        for row in self.rows:
+            key = (row["analysis"], row["statistic"], row["direction"], row["group"])
+            found[key].append(row)
+        return found
+
+    def of(self, line: Headline, level: str = "head") -> list[Row]:
+        """The rows of a headline per head or per layer."""
+        key = (line.analysis, line.statistic, line.direction, line.group)
+        whole = level == "layer"
+        return [
+            row | {"series": line.text}
+            for row in self._by_headline[key]
+            if row["layer"] is not None and (row["head"] is None) is whole
+        ]
+
+    @property
+    def lines(self) -> list[Line]:
+        """The most striking heads."""
+        return striking(self.results, self.corpus, self.weights)
+
+    @property
+    def labels(self) -> list[tuple[str, str, str]]:
+        """Heads with a label of the literature: label, head, evidence."""
+        return [
+            (
+                label,
+                head_name(row["layer"], row["head"]),
+                f"{row['group']}: {number(row['value'], 'share')} {interval(row, 'share')}",
+            )
+            for label, row in labelled(self.results, self.corpus, self.weights)
+        ]
+
+    def charts(self) -> Iterator[tuple[Row, list[Chart]]]:
+        """Every analysis with its charts."""
+        for analysis in self.results.record["analyses"]:
+            name = analysis["analysis"]
+            lines = [line for line in self.headlines if line.analysis == name]
+            charts = [*self._curves(name, lines), *self._maps(lines), *self._profiles(analysis)]
+            yield analysis, charts
+
+    def _curves(self, name: str, lines: list[Headline]) -> Iterator[Chart]:
+        for unit in dict.fromkeys(line.unit for line in lines):
+            group = [line for line in lines if line.unit == unit]
+            heads = [row for line in group for row in self.of(line)]
+            layers = [row for line in group for row in self.of(line, "layer")]
+            if layers:
+                yield Chart(
+                    f"{name}-by-layer-{unit}",
+                    f"By layer, {'shares' if unit == 'share' else unit}",
+                    "A point is a head, a line joins the means of the layers with their 95% "
+                    "intervals; dashed is what attention to all tokens alike would give.",
+                    layer_curve([line.text for line in group], unit),
+                    heads,
+                    layers,
+                )
+
+    def _maps(self, lines: list[Headline]) -> Iterator[Chart]:
+        for line in lines:
+            rows = self.of(line)
+            if rows:
+                slug = f"{line.analysis}-{line.text}".replace(" ", "-").replace(",", "")
+                yield Chart(slug, line.text, "", heat_map(rows, line.unit), rows)
+
+    def _profiles(self, analysis: Row) -> Iterator[Chart]:
+        for statistic in analysis["statistics"]:
+            if len(statistic["groups"]) > MANY:
+                rows = [
+                    row
+                    for row in self.rows
+                    if row["analysis"] == analysis["analysis"]
+                    and row["statistic"] == statistic["statistic"]
+                    and row["head"] is not None
+                ]
+                yield Chart(
+                    f"{analysis['analysis']}-profile",
+                    "Profile over offsets",
+                    "One map a layer: heads down, offsets across; -1 is the token before.",
+                    profile(rows, statistic["groups"], statistic["unit"]),
+                    rows,
+                    wide=True,
+                )
+
+    def table(self) -> list[Row]:
+        """One row a head: its labels and its headline numbers with their intervals."""
+        labels = defaultdict(list)
+        for label, head, evidence in self.labels:
+            labels[head].append(f"{label} ({evidence.partition(':')[0]})")
+        heads: dict[str, Row] = {}
+        for place, line in enumerate(self.headlines):
+            for row in self.of(line):
+                name = head_name(row["layer"], row["head"])
+                cells = heads.setdefault(
+                    name,
+                    {"name": name, "layer": row["layer"], "head": row["head"],
+                     "labels": ", ".join(labels[name]), "cells": [None] * len(self.headlines)},
+                )["cells"]  # fmt: skip
+                cells[place] = {
+                    "value": row["value"],
+                    "text": number(row["value"], line.unit),
+                    "interval": interval(row, line.unit),
+                    "baseline": number(row["baseline"], line.unit),
+                    "q": row["q"],
+                }
+        return list(heads.values())
+
+    def maps(self) -> list[Row]:
+        """The texts whose maps can be looked at: tokens, and maps by layer and head."""
+        texts: dict[str, Row] = {}
+        for row in self.results.maps.to_pylist():
+            if row["corpus"] == self.corpus and row["weights"] == self.weights:
+                text = texts.setdefault(
+                    row["example"], {"id": row["example"], "tokens": row["tokens"], "maps": {}}
+                )
+                key = head_name(row["layer"], row["head"])
+                text["maps"][key] = base64.b64encode(row["map"]).decode()
+        return list(texts.values())
+
+
+def views(results: list[Results]) -> list[View]:
+    """All views of some runs."""
+    return [
+        View(one, corpus["corpus"], corpus["weights"])
+        for one in results
+        for corpus in one.record["corpora"]
+    ]
