@@ -1,0 +1,229 @@
+"""The command line: each verb parses, calls one public function, prints."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headscope import __version__, corpus, doctor
+from headscope.analyses import about, analyses
+from headscope.errors import HeadscopeError
+from headscope.found import Found
+from headscope.model import load
+from headscope.progress import progress_for_terminal
+from headscope.report import summary, write_report
+from headscope.report.figures import write_figures
+from headscope.study import Options, scan
+
+app = typer.Typer(
+    help="What the attention heads of a transformer do, with evidence on every number.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+P = ParamSpec("P")
+
+
+def plainly(command: Callable[P, None]) -> Callable[P, None]:
+    """Whatever a user can mend is told in one sentence, with a non-zero exit."""
+
+    @functools.wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        try:
+            command(*arguments, **options)
+        except HeadscopeError as error:
+            _fail(str(error), 1)
+        except KeyboardInterrupt:
+            _fail("interrupted; the same command goes on where it stopped", 130)
+        except MemoryError:
+            _fail("not enough memory; try a smaller --max-length", 1)
+
+    return run
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"headscope: {message}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, mps.")]
+Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
+Seed = Annotated[int, typer.Option(help="For whatever is drawn at random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+MaxLength = Annotated[
+    int | None,
+    typer.Option(help="Cut texts to so many pieces; unset, a text beyond the limit is an error."),
+]
+RandomWeights = Annotated[
+    bool, typer.Option("--random-weights", help="Add the same architecture, untrained.")
+]
+Figures = Annotated[
+    Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.")
+]
+
+
+@app.command("scan")
+@plainly
+def scan_command(
+    model: Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")] = "",
+    data: Annotated[
+        list[str] | None, typer.Argument(help="A path, READER:PATH, or 'tour'; several allowed.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="The run folder; the same one resumes.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Names of analyses, with commas.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the analyses and stop.")] = False,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
+    documents: Annotated[
+        str | None, typer.Option(help="Only documents whose id matches, such as 'wsj_01*'.")
+    ] = None,
+    random_weights: RandomWeights = False,
+    max_length: MaxLength = None,
+    frequencies: Annotated[
+        str, typer.Option(help="Of words: 'corpus', or 'wordfreq:LANGUAGE'.")
+    ] = "corpus",
+    figures: Figures = None,
+    device: Device = "cpu",
+    dtype: Dtype = "float32",
+    seed: Seed = 0,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Load weights that can run code.")
+    ] = False,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="As in transformers.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """One pass over corpora, every analysis that they allow, into a run folder with a report."""
+    if list_:
+        for name, kind in analyses().items():
+            print(f"{name}: {about(kind)[0]}")
+        return
+    if not model or not data or out is None:
+        raise typer.BadParameter("scan needs MODEL, DATA and -o RUN")
+    watched = load(
+        model,
+        device=device,
+        dtype=dtype,
+        allow_pickle=allow_pickle,
+        trust_remote_code=trust_remote_code,
+    )
+    found = scan(
+        watched,
+        *(corpus.read(one, limit=limit, documents=documents) for one in data),
+        out=out,
+        only=only.split(",") if only else None,
+        options=Options(max_length, frequencies, random_weights, seed),
+        progress=progress_for_terminal(),
+        command=["headscope", *sys.argv[1:]],
+    )
+    _finish(found, out, figures, as_json)
+
+
+@app.command()
+@plainly
+def demo(
+    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder.")] = Path(
+        "headscope-demo"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Everything, on the bundled model and texts; ends with the report's path."""
+    found = scan(
+        "minilm",
+        "tour",
+        out=out,
+        options=Options(random_weights=True),
+        progress=progress_for_terminal(),
+        command=["headscope", *sys.argv[1:]],
+    )
+    _finish(found, out, None, as_json)
+
+
+@app.command()
+@plainly
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="The page; for one run, report.html in it.")
+    ] = None,
+    figures: Figures = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write all numbers as CSV.")] = None,
+) -> None:
+    """One offline HTML file for one or more runs."""
+    results = [Found.read(run) for run in runs]
+    if out is None and len(runs) > 1:
+        raise typer.BadParameter("for several runs, say where to write the page: -o FILE")
+    if csv is not None and len(runs) > 1:
+        raise typer.BadParameter("--csv writes the numbers of one run")
+    page = write_report(list(results), out or runs[0] / "report.html")
+    if figures is not None:
+        print(f"{len(write_figures(list(results), figures))} figures in {figures}")
+    if csv is not None:
+        print(results[0].csv(csv))
+    print(page.resolve())
+
+
+@app.command("doctor")
+@plainly
+def doctor_command(as_json: Json = False) -> None:
+    """What is installed, which models and data are at hand."""
+    found = doctor.examine()
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    table = Table(box=None, show_header=False)
+    for name, value in found.items():
+        table.add_row(name, value if isinstance(value, str) else ", ".join(value))
+    Console().print(table)
+
+
+@app.command()
+def version() -> None:
+    """The version of headscope."""
+    print(__version__)
+
+
+def _finish(found: Found, out: Path, figures: Path | None, as_json: bool) -> None:
+    """Print what was found, and where the report is."""
+    page = (out / "report.html").resolve()
+    if not page.exists():
+        found.report(page)
+    if figures is not None:
+        found.figures(figures)
+    if as_json:
+        print(json.dumps(_summary(found, page), indent=2))
+        return
+    for name, lines in found.lines():
+        table = Table(title=f"{found.record['study']['model']['name']} on {name}")
+        for place, column in enumerate(summary.COLUMNS):
+            table.add_column(column, justify="right" if place > 1 else "left", no_wrap=place > 0)
+        for line in lines:
+            table.add_row(*line.cells)
+        Console().print(table)
+        for label, row in summary.labelled(found, name):
+            head = summary.head_name(row["layer"], row["head"])
+            share = summary.number(row["value"], "share")
+            print(f"{head} is {label}: {share} at offset {row['group']}")
+    print(page)
+
+
+def _summary(found: Found, page: Path) -> dict[str, Any]:
+    best = {name: [{"best head for": line.text} | line.row for line in lines]
+            for name, lines in found.lines()}  # fmt: skip
+    return {"report": str(page), "model": found.record["study"]["model"], "best": best}
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
