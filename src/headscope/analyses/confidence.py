@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Statistic, Tally, Unit
@@ -23,16 +24,21 @@ class Confidence(Analysis):
         self.largest, self.uniform = Tally(self.shape), Tally(self.shape, heads=1)
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        queries = batch.texts[:, None].float()
+        queries, counts, uniform = attention.visible.once(
+            self, lambda: self._known(attention, batch)
+        )
+        sums = self._largest(attention, batch) @ queries
+        self.largest.add(attention.layer, sums, counts, batch.buckets)
+        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
+
+    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
+        queries = batch.texts[:, :, None].float()
+        return queries, queries.sum(1)[:, None], self._largest(attention.uniform, batch) @ queries
+
+    def _largest(self, attention: LayerAttention, batch: Batch) -> Tensor:
+        """(example, head, query) the largest weight, separators left out."""
         specials = batch.special & ~batch.separator  # few, and in most models only the first
-        places = specials.float().topk(int(specials.sum(1).max()), dim=1).indices
-        for tally, maps in ((self.largest, attention), (self.uniform, attention.uniform)):
-            largest = maps.peak
-            if places.shape[1]:
-                there = maps.at(places) * specials.gather(1, places)[:, None, None]
-                largest = torch.maximum(largest, there.amax(-1))
-            sums = (largest * queries).sum(-1, keepdim=True)
-            tally.add(attention.layer, sums, queries.sum(-1, keepdim=True), batch.buckets)
+        return torch.maximum(attention.peak, attention.largest(specials))
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean of the largest weight, separators left out"

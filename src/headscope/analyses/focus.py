@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
+from torch import Tensor
+
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
+
+ROWS = (
+    ("entropy", Unit.NATS, "mean entropy of the attention rows", "entropy of all rows"),
+    ("entropy_first", Unit.NATS, "mean entropy of the first token's row",
+     "entropy of the first token's row"),
+    ("entropy_relative", Unit.SHARE, "mean entropy as a share of the largest possible",
+     "entropy, of the largest possible"),
+)  # fmt: skip
 
 
 @analysis("focus")
@@ -20,32 +31,24 @@ class Focus(Analysis):
     """
 
     def start(self) -> None:
-        self.rows, self.uniform_rows = Tally(self.shape), Tally(self.shape, heads=1)
-        self.first, self.uniform_first = Tally(self.shape), Tally(self.shape, heads=1)
-        self.relative, self.uniform_relative = Tally(self.shape), Tally(self.shape, heads=1)
+        self.entropy = Tally(self.shape, len(ROWS))
+        self.uniform = Tally(self.shape, len(ROWS), heads=1)
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        scale, counts, uniform = attention.visible.once(self, lambda: self._known(attention, batch))
+        self.entropy.add(attention.layer, attention.entropy @ scale, counts, batch.buckets)
+        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
+
+    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
         most = attention.visible.count.log()  # (example, 1, query)
-        real, first = batch.real[:, None].float(), batch.first[:, None].float()
-        broad = real * (most > 0)
-        share = broad / most.where(most > 0, most.new_ones(()))
-        for tally, uniform, weight, where in (
-            (self.rows, self.uniform_rows, real, real),
-            (self.first, self.uniform_first, first, first),
-            (self.relative, self.uniform_relative, share, broad),
-        ):
-            counts = where.sum(-1, keepdim=True)
-            for target, entropy in ((tally, attention.entropy), (uniform, most)):
-                sums = (entropy * weight).sum(-1, keepdim=True)
-                target.add(attention.layer, sums, counts, batch.buckets)
+        broad = batch.real & (most[:, 0] > 0)
+        share = broad / most[:, 0].masked_fill(~broad, 1)
+        scale = torch.stack([batch.real.float(), batch.first.float(), share], -1)
+        counts = torch.stack([batch.real, batch.first, broad], -1).sum(1)[:, None]
+        return scale, counts, most @ scale
 
     def statistics(self) -> Iterator[Statistic]:
-        for name, tally, uniform, unit, text, line in (
-            ("entropy", self.rows, self.uniform_rows, Unit.NATS,
-             "mean entropy of the attention rows", "entropy of all rows"),
-            ("entropy_first", self.first, self.uniform_first, Unit.NATS,
-             "mean entropy of the first token's row", "entropy of the first token's row"),
-            ("entropy_relative", self.relative, self.uniform_relative, Unit.SHARE,
-             "mean entropy as a share of the largest possible", "entropy, of the largest possible"),
-        ):  # fmt: skip
+        for place, (name, unit, text, line) in enumerate(ROWS):
+            part = slice(place, place + 1)
+            tally, uniform = self.entropy.part(part), self.uniform.part(part)
             yield Statistic(name, tally, uniform, unit, text, headlines={"": line})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torch import Tensor
+
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.relative_position import OFFSETS, WIDTH
 from headscope.evidence import Statistic, Tally, Unit
@@ -32,16 +34,19 @@ class OffsetArgmax(Analysis):
         self.chance = Tally(self.shape, len(OFFSETS), heads=1)
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        texts = batch.texts
-        keys = attention.visible.in_band(WIDTH) & in_band(texts, WIDTH)
-        places = (keys & texts[:, :, None])[:, None]  # (example, 1, query, offset)
-        counts = texts.sum(-1)[:, None, None]
+        places, counts, chance = attention.visible.once(self, lambda: self._known(attention, batch))
         peak = attention.peak.masked_fill(attention.peak == 0, 2).unsqueeze(-1)
         hits = ((attention.band(WIDTH) == peak) & places).sum(2)
         self.hits.add(attention.layer, hits, counts, batch.buckets)
+        self.chance.add(attention.layer, chance, counts, batch.buckets)
+
+    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
+        texts = batch.texts
+        keys = attention.visible.in_band(WIDTH) & in_band(texts, WIDTH)
+        places = (keys & texts[:, :, None])[:, None]  # (example, 1, query, offset)
         candidates = (attention.visible.mask & texts[:, None, None]).sum(-1)
         chance = (places / candidates.clamp_min(1).unsqueeze(-1)).sum(2)
-        self.chance.add(attention.layer, chance, counts, batch.buckets)
+        return places, texts.sum(-1)[:, None, None], chance
 
     def statistics(self) -> Iterator[Statistic]:
         text = "how often the largest weight falls at this offset"

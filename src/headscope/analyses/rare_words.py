@@ -32,26 +32,27 @@ class RareWords(Analysis):
     def start(self) -> None:
         self.hits = Tally(self.shape, len(GROUPS))
         self.chance = Tally(self.shape, len(GROUPS), heads=1)
-        self._batch: Batch | None = None
-        self._targets: list[Tensor] = []
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        if batch is not self._batch:  # the same for all layers
-            self._batch, self._targets = batch, self._find(batch)
-        peak = attention.peak
-        counts = batch.texts.sum(-1) * self._targets[0].any(-1)
-        candidates = (attention.visible.mask & batch.texts[:, None, None]).sum(-1).clamp_min(1)
-        queries = batch.texts[:, None]
-        hits, chances = [], []
-        for targets in self._targets:
-            places = targets.float().topk(int(targets.sum(1).max()), dim=1).indices
-            there = (attention.at(places) * targets.gather(1, places)[:, None, None]).amax(-1)
-            hits.append(((there == peak) & (peak > 0) & queries).sum(-1))
-            share = (attention.visible.mask & targets[:, None, None]).sum(-1) / candidates
-            chances.append((share * queries).sum(-1))
-        where = counts[:, None, None]
-        self.hits.add(attention.layer, torch.stack(hits, -1), where, batch.buckets)
-        self.chance.add(attention.layer, torch.stack(chances, -1), where, batch.buckets)
+        targets, queries, counts, chance = attention.visible.once(
+            self, lambda: self._known(attention, batch)
+        )
+        there = torch.stack([attention.largest(words) for words in targets], -1)
+        peak = attention.peak.unsqueeze(-1)
+        hits = ((there == peak) & (peak > 0) & queries).sum(2)
+        self.hits.add(attention.layer, hits, counts, batch.buckets)
+        self.chance.add(attention.layer, chance, counts, batch.buckets)
+
+    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
+        targets = self._find(batch)
+        visible = attention.visible.mask & batch.texts[:, None, None]
+        share = (visible.squeeze(1) & targets[:, :, None]).sum(-1) / visible.sum(-1).clamp_min(1)[
+            :, 0
+        ]
+        queries = batch.texts[:, None, :, None]
+        counts = (batch.texts.sum(-1) * targets[0].any(-1))[:, None, None]
+        chance = (share.movedim(0, -1)[:, None] * queries).sum(2)  # (example, 1, group)
+        return targets, queries, counts, chance
 
     def statistics(self) -> Iterator[Statistic]:
         text = "how often the largest weight falls on the least frequent word"
@@ -59,13 +60,15 @@ class RareWords(Analysis):
             "share", self.hits, self.chance, Unit.SHARE, text, GROUPS, headlines=HEADLINES
         )
 
-    def _find(self, batch: Batch) -> list[Tensor]:
-        """Masks (example, token) of the rarest and of the two rarest words."""
+    def _find(self, batch: Batch) -> Tensor:
+        """(group, example, token) whether a token is of the rarest, of the two rarest words."""
         masks = np.zeros((2, *batch.real.shape), dtype=bool)
         for place, pieces in enumerate(batch.pieces):
             for group, words in enumerate(self.rarest(pieces)):
-                masks[group, place, : len(pieces)] = np.isin(pieces.word, words)
-        return [torch.from_numpy(mask).to(batch.real.device) for mask in masks]
+                rare = np.zeros(len(pieces.words) + 1, dtype=bool)  # the last one for specials: -1
+                rare[words] = True
+                masks[group, place, : len(pieces)] = rare[pieces.word]
+        return torch.from_numpy(masks).to(batch.real.device)
 
     def rarest(self, pieces: Pieces) -> tuple[list[int], list[int]]:
         """Positions of the least frequent words, and of the two least frequent, of a text.

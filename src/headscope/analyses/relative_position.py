@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torch import Tensor
+
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
@@ -32,13 +34,21 @@ class RelativePosition(Analysis):
         self.uniform = Tally(self.shape, len(OFFSETS), heads=1)
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        seen, counts, uniform = attention.visible.once(self, lambda: self._known(attention, batch))
+        sums = self._sums(attention, seen)
+        self.weight.add(attention.layer, sums, counts, batch.buckets)
+        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
+
+    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         seen = (
             attention.visible.in_band(WIDTH) & batch.texts[:, :, None]
         )  # (example, query, offset)
-        counts = seen.sum(1)[:, None]
-        for tally, maps in ((self.weight, attention), (self.uniform, attention.uniform)):
-            sums = (maps.band(WIDTH) * seen[:, None]).sum(2)  # (example, head, offset)
-            tally.add(attention.layer, sums, counts, batch.buckets)
+        weight = seen[:, None].float()
+        return weight, seen.sum(1)[:, None], self._sums(attention.uniform, weight)
+
+    def _sums(self, attention: LayerAttention, seen: Tensor) -> Tensor:
+        """(example, head, offset)"""
+        return (attention.band(WIDTH) * seen).sum(2)
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean attention to the token at this offset"

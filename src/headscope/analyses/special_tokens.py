@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Statistic, Tally, Unit
@@ -39,15 +40,21 @@ class SpecialTokens(Analysis):
         self.uniform = Tally(self.shape, len(QUERIES) * len(KEYS), heads=1)
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        queries, keys, counts, uniform = attention.visible.once(
+            self, lambda: self._known(attention, batch)
+        )
+        sums = attention.mass(queries, keys).flatten(2)  # (example, head, query group x role)
+        self.mass.add(attention.layer, sums, counts, batch.buckets)
+        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
+
+    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
         other = batch.real & ~(batch.first | batch.separator | batch.punctuation)
         roles = (batch.first, batch.separator, batch.stop, batch.punctuation, other)
         keys = torch.stack(roles, dim=-1).float()
         groups = (batch.real, batch.separator, batch.real & ~batch.separator)
         queries = torch.stack(groups, dim=1).float()
         counts = queries.sum(-1).repeat_interleave(len(KEYS), dim=1)[:, None]
-        for tally, maps in ((self.mass, attention), (self.uniform, attention.uniform)):
-            sums = maps.mass(queries, keys).flatten(2)  # (example, head, query group x role)
-            tally.add(attention.layer, sums, counts, batch.buckets)
+        return queries, keys, counts, attention.uniform.mass(queries, keys).flatten(2)
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean attention to tokens of this role"

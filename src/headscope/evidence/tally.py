@@ -38,20 +38,48 @@ class Tally:
 
     def __init__(self, shape: Shape, groups: int = 1, heads: int | None = None) -> None:
         size = (shape.buckets, shape.layers, shape.heads if heads is None else heads, groups)
-        self.sums: Floats = np.zeros(size)
-        self.counts: Floats = np.zeros(size)
+        self._sums: Floats = np.zeros(size)
+        self._counts: Floats = np.zeros(size)
+        self._waiting: list[tuple[int, Tensor, Tensor]] = []
+        self._buckets: Tensor | None = None
+
+    @property
+    def sums(self) -> Floats:
+        """(bucket, layer, head, group)"""
+        self._settle()
+        return self._sums
+
+    @property
+    def counts(self) -> Floats:
+        """(bucket, layer, head, group)"""
+        self._settle()
+        return self._counts
 
     def add(self, layer: int, sums: Tensor, counts: Tensor, buckets: Tensor) -> None:
-        """Add what was observed in one layer.
+        """Add what was observed in one layer. The layers of a batch are summed up together.
 
         Args:
             sums: (example, head, group), summed over the example's observations.
             counts: (example, head or 1, group or 1), how many they were.
             buckets: (example,)
         """
-        for store, values in ((self.sums, sums), (self.counts, counts)):
-            full = values.double().cpu().expand(sums.shape)
-            torch.from_numpy(store)[:, layer].index_add_(0, buckets.cpu(), full)
+        if buckets is not self._buckets:
+            self._settle()
+            self._buckets = buckets
+        self._waiting.append((layer, sums, counts))
+
+    def _settle(self) -> None:
+        """Sum up what waits, in float64."""
+        if not self._waiting or self._buckets is None:
+            return
+        buckets, waiting, self._waiting = self._buckets.cpu(), self._waiting, []
+        layers = range(waiting[0][0], waiting[0][0] + len(waiting))
+        assert [layer for layer, _, _ in waiting] == list(layers), "layers come in order"
+        sums = torch.stack([sums for _, sums, _ in waiting], 1).double().cpu()
+        counts = torch.stack([counts for _, _, counts in waiting], 1).double().cpu()
+        for store, values in ((self._sums, sums), (self._counts, counts.expand(sums.shape))):
+            part = torch.from_numpy(store)[:, layers.start : layers.stop]
+            part.index_add_(0, buckets, values)
 
     def part(self, groups: slice) -> Tally:
         """Some of the groups as a tally of their own (a view)."""
@@ -61,13 +89,14 @@ class Tally:
     def of(cls, sums: Floats, counts: Floats) -> Tally:
         """A tally with these sums and counts, both (bucket, layer, head, group)."""
         tally = cls.__new__(cls)
-        tally.sums, tally.counts = sums, counts
+        tally._sums, tally._counts, tally._waiting, tally._buckets = sums, counts, [], None
         return tally
 
     def merge(self, other: Tally) -> None:
         """Add another shard's tally to this one."""
-        self.sums += other.sums
-        self.counts += other.counts
+        self._settle()
+        self._sums += other.sums
+        self._counts += other.counts
 
     def ratio(self) -> Floats:
         """(layer, head, group) sum over count, all buckets together; NaN where nothing counts."""

@@ -5,14 +5,22 @@ Everything here is lazy and computed once, so that analyses that share a quantit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from headscope.model.batch import Batch
 
+Result = TypeVar("Result")
+
+TINY = 1e-30
+"""Below this a float32 weight has too few digits to take the logarithm of."""
+STRIDE = 32
+"""Rows of a multiple of this length have their maximum found several times faster."""
 MARGIN = 16
 """Spare elements on both sides of the weights' memory, so that `band` needs no copy."""
 
@@ -27,6 +35,16 @@ class Visible:
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
         self._bands: dict[int, Tensor] = {}
+        self._known: dict[object, object] = {}
+
+    def once(self, key: object, compute: Callable[[], Result]) -> Result:
+        """What depends on the batch and on what is visible, but not on the layer's weights.
+
+        Computed for the first layer that asks and kept for the others that see the same.
+        """
+        if key not in self._known:
+            self._known[key] = compute()
+        return cast(Result, self._known[key])
 
     @cached_property
     def count(self) -> Tensor:
@@ -71,6 +89,9 @@ class LayerAttention:
         visible: which keys each query may see.
         batch: the tokens that queries and keys stand for.
         scores: the logits of the weights where the tap saw them (cheaper entropy), else None.
+        scratch: (example, head, query, at least key) memory for what is needed in passing.
+
+    All of it is valid while it is being observed: the next layer uses the same memory.
     """
 
     layer: int
@@ -78,10 +99,11 @@ class LayerAttention:
     visible: Visible
     batch: Batch
     scores: Tensor | None = field(default=None, repr=False)
+    scratch: Tensor | None = field(default=None, repr=False)
 
-    @cached_property
+    @property
     def uniform(self) -> LayerAttention:
-        """The same layer with one head that attends to all visible keys alike: the baseline."""
+        """A layer of one head that attends to all visible keys alike: the baseline."""
         return LayerAttention(self.layer, self.visible.uniform, self.visible, self.batch)
 
     @cached_property
@@ -90,15 +112,19 @@ class LayerAttention:
         if self.scores is None:
             entropy: Tensor = torch.special.entr(self.weights)
             return entropy.sum(-1)
-        # H = logsumexp(s) - sum(p s); the logsumexp follows from the row's largest weight.
-        normaliser = self.scores.amax(-1) - self.weights.amax(-1).log()
+        # H = logsumexp(s) - sum(p s), and logsumexp(s) = s_j - log(p_j) for any key j: the first
+        # one costs nothing, the largest serves where the first has (next to) no weight.
+        weight, score = self.weights[..., 0], self.scores[..., 0]
+        if bool((weight < TINY).any()):
+            weight, score = self.weights.amax(-1), self.scores.amax(-1)
+        normaliser = score - weight.log()
         expected: Tensor = torch.linalg.vecdot(self.weights, self.scores)
         return (normaliser - expected).clamp_min(0)
 
     @cached_property
     def peak(self) -> Tensor:
         """(example, head, query) the largest weight on a token of the text (no specials)."""
-        return (self.weights * self.batch.texts[:, None, None, :]).amax(-1)
+        return self.largest(self.batch.texts)
 
     def mass(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Attention summed from groups of queries to groups of keys.
@@ -112,17 +138,23 @@ class LayerAttention:
         """
         return queries.unsqueeze(1) @ self.weights @ keys.unsqueeze(1)
 
-    def at(self, keys: Tensor) -> Tensor:
-        """The weights on a few chosen keys of each example.
+    def largest(self, keys: Tensor) -> Tensor:
+        """(example, head, query) the largest weight on some keys; 0 where there are none.
 
         Args:
-            keys: (example, choice) positions.
-
-        Returns:
-            (example, head, query, choice)
+            keys: (example, key) bool.
         """
-        _, heads, queries, _ = self.weights.shape
-        return self.weights.gather(3, keys[:, None, None, :].expand(-1, heads, queries, -1))
+        if int(keys.sum(1).max()) == 1:  # one column each, such as that of the first special
+            place = keys.byte().argmax(1)[:, None, None, None]
+            column = self.weights.gather(3, place.expand(*self.weights.shape[:3], 1)).squeeze(3)
+            return column * keys.any(1)[:, None, None]
+        chosen = keys[:, None, None, :].to(self.weights.dtype)
+        if self.scratch is None:
+            return (self.weights * chosen).amax(-1)
+        length = keys.shape[1]
+        torch.mul(self.weights, chosen, out=self.scratch[..., :length])
+        self.scratch[..., length:] = 0
+        return self.scratch.amax(-1)
 
     def band(self, width: int) -> Tensor:
         """(example, head, query, 2 * width + 1): the weight of query i on key i + offset.

@@ -23,7 +23,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
-from headscope.model.attention import MARGIN, LayerAttention, Visible
+from headscope.model.attention import MARGIN, STRIDE, LayerAttention, Visible
 from headscope.model.batch import Batch
 
 Observer = Callable[[LayerAttention], None]
@@ -47,6 +47,7 @@ class Tap:
         self.batch: Batch | None = None
         self.turn = 0  # layers are counted as they run: ALBERT runs one module for all of them
         self.seen: dict[int, Visible] = {}
+        self.space = Workspace()
 
     @torch.inference_mode()
     def forward(self, batch: Batch) -> Tensor:
@@ -68,8 +69,10 @@ class Tap:
         """Hand one layer to the observer."""
         if self.batch is None:
             raise ModelError("the model was called by somebody else while it was being watched")
+        width = -(-weights.shape[-1] // STRIDE) * STRIDE
+        scratch = self.space.take("scratch", torch.Size((*weights.shape[:3], width)), weights)
         attention = LayerAttention(
-            self.turn, weights.float(), self.visible(mask), self.batch, scores
+            self.turn, weights.float(), self.visible(mask), self.batch, scores, scratch
         )
         self.turn += 1
         self.observer(attention)
@@ -110,21 +113,34 @@ class Tap:
         if groups > 1:  # grouped-query attention: several heads share keys and values
             key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
         scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-        scores = torch.matmul(query * scaling, key.transpose(2, 3)).float()
+        size = torch.Size((*query.shape[:3], key.shape[2]))
+        scores = self.space.take("scores", size, query)
+        rows, columns = (part.float().contiguous().flatten(0, 1) for part in (query, key))
+        flat = scores.flatten(0, 1)  # one product for all heads of all examples
+        torch.baddbmm(flat, rows, columns.mT, beta=0, alpha=scaling, out=flat)
         if options.get("position_bias") is not None:
             scores += options["position_bias"]
         if attention_mask is not None:
             scores += self.visible(attention_mask).bias
-        weights = softmax_with_margin(scores)
+        weights = torch.softmax(scores, -1, out=self.space.take("weights", size, query))
         self.show(weights, attention_mask, scores)
         return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
 
 
-def softmax_with_margin(scores: Tensor) -> Tensor:
-    """Softmax over keys into memory with spare room on both sides (see `MARGIN`)."""
-    memory = scores.new_empty(scores.numel() + 2 * MARGIN)
-    weights = memory[MARGIN:-MARGIN].view(scores.shape)
-    return torch.softmax(scores, -1, out=weights)
+class Workspace:
+    """Memory for maps that is used again and again: fresh pages for every layer cost more than
+    the sums that are made of them. What is in it is valid until the next layer.
+    """
+
+    def __init__(self) -> None:
+        self.memory: dict[str, Tensor] = {}
+
+    def take(self, name: str, shape: torch.Size, like: Tensor) -> Tensor:
+        """A float32 tensor of this shape with spare room on both sides (see `MARGIN`)."""
+        need = shape.numel() + 2 * MARGIN
+        if name not in self.memory or self.memory[name].numel() < need:
+            self.memory[name] = torch.empty(need, dtype=torch.float32, device=like.device)
+        return self.memory[name][MARGIN : need - MARGIN].view(shape)
 
 
 def visible_mask(*arguments: Any, **options: Any) -> Tensor | None:

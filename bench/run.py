@@ -1,0 +1,150 @@
+"""`make bench`: ratios, both sides measured in one run, written to bench/RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from scripts import padded_batches, sentence_by_sentence
+
+from headscope import Options, load, read, scan
+from headscope.analyses import choose
+from headscope.corpus import Corpus, Example, Pieces, plan
+from headscope.model import Model
+from headscope.progress import Silent
+from headscope.study import Pass, shards, survey
+
+HERE = Path(__file__).parent
+
+
+def passes(model: Model, corpus: Corpus) -> Pass:
+    kinds, options = choose(None), Options(max_length=model.max_length)
+    found = survey(model, corpus, kinds, options, Silent())
+    return Pass(model, corpus, found, kinds, options, Silent())
+
+
+@torch.inference_mode()
+def plain_forward(model: Model, shard: list[Pieces], one: Pass) -> None:
+    """The plain sdpa forward of the same batches."""
+    for places in plan([len(pieces) for pieces in shard], one.options.budget):
+        batch = model.batch([shard[place] for place in places])
+        model.network(
+            input_ids=batch.ids, attention_mask=batch.real.long(), token_type_ids=batch.segments
+        )
+
+
+def watched(model: Model, corpus: Corpus, rounds: int, length: int | None = None) -> float:
+    """Scan against forward: both sides of each shard in turn, best of `rounds` for either."""
+    one = passes(model, corpus)
+    ratio_of = [0.0, 0.0]
+    for shard in list(shards(model, corpus, one.options)):
+        pieces = shard if length is None else joined(model, shard, length)
+        for start in range(0, len(pieces), 256):
+            part = pieces[start : start + 256]
+            plain, scanned = [], []
+            for _ in range(rounds):
+                plain.append(timed(lambda part=part: plain_forward(model, part, one)))  # type: ignore[misc]
+                scanned.append(timed(lambda part=part: one.work(part)))  # type: ignore[misc]
+            ratio_of[0] += min(scanned)
+            ratio_of[1] += min(plain)
+    return ratio_of[0] / ratio_of[1]
+
+
+def joined(model: Model, shard: list[Pieces], length: int) -> list[Pieces]:
+    """Texts of exactly `length` pieces, made by joining the sentences of a shard."""
+    words = [word for pieces in shard for word in pieces.example.words]
+    texts = []
+    while len(words) > length and len(texts) < 24576 // length:
+        texts.append(Example(str(len(texts)), words=tuple(words[:length])))
+        words = words[length // 2 :]
+    return model.encode(texts, length)
+
+
+def timed(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def peak_memory(data: Path, limit: int) -> int:
+    """Peak resident memory of a scan of so many sentences, in a process of its own (KiB)."""
+    code = (
+        "import resource, sys\n"
+        "from headscope import load, read, scan\n"
+        "from headscope.progress import Silent\n"
+        "scan(load('minilm'), read(sys.argv[1], limit=int(sys.argv[2])), progress=Silent())\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    command = [sys.executable, "-c", code, str(data), str(limit)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2, help="takes per part; the best counts")
+    parser.add_argument("--limit", type=int, default=None, help="only so many sentences")
+    args = parser.parse_args()
+    data = Path(os.environ["HEADSCOPE_DATA"])
+    wsj = read(data / "wsj" / "wsj_0001-0199.sd-basic.conllx.gz", limit=args.limit)
+    models = {"minilm": load("minilm")}
+    if os.environ.get("HEADSCOPE_MODELS"):
+        models["gte-small"] = load(Path(os.environ["HEADSCOPE_MODELS"]) / "gte-small")
+    lines = [
+        "# Benchmarks", "",
+        "Made by `make bench`. Every number is a ratio of two things measured in one run; "
+        "absolute times are not kept, because machines differ.", "",
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
+        f"torch {torch.__version__} with {torch.get_num_threads()} threads, float32.", "",
+        "## A scan with all analyses against the plain sdpa forward of the same batches", "",
+        "| model | WSJ sample (bar: 1.15) | texts of 128 tokens | texts of 512 tokens |",
+        "| --- | --- | --- | --- |",
+    ]  # fmt: skip
+    for name, model in models.items():
+        cells = [watched(model, wsj, args.rounds)]
+        some = read(data / "wsj" / "wsj_0001-0199.sd-basic.conllx.gz", limit=1024)
+        cells += [watched(model, some, args.rounds, length) for length in (128, 512)]
+        lines.append(f"| {name} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
+        print(lines[-1], flush=True)
+    lines += scripts_table(models["minilm"], wsj)
+    lines += memory_table(data)
+    (HERE / "RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print((HERE / "RESULTS.md").read_text(encoding="utf-8"))
+
+
+def scripts_table(model: Model, wsj: Corpus) -> list[str]:
+    """Whole jobs, from file to numbers: headscope's with intervals, tests and maps besides."""
+    ours = timed(lambda: scan(model, wsj, progress=Silent()))
+    model.network.set_attn_implementation("eager")
+    single = timed(lambda: sentence_by_sentence(model, wsj))
+    padded = timed(lambda: padded_batches(model, wsj, 128, 32))
+    model.network.set_attn_implementation("sdpa")
+    return [
+        "", "## Against the scripts that people write today (MiniLM, WSJ sample)", "",
+        "| script (eager, `output_attentions=True`, numpy) | times slower than `hs.scan` |",
+        "| --- | --- |",
+        f"| sentence by sentence (bar: 1.8) | {single / ours:.2f} |",
+        f"| batches of 32 padded to 128 (bar: 3) | {padded / ours:.2f} |",
+    ]  # fmt: skip
+
+
+def memory_table(data: Path) -> list[str]:
+    """Peak memory of a scan of ten times as many sentences."""
+    ewt = data / "ud" / "en_ewt-ud-train.conllu.gz"
+    small, large = peak_memory(ewt, 1000), peak_memory(ewt, 10000)
+    return [
+        "", "## Peak memory (MiniLM, EWT train)", "",
+        f"10,000 sentences against 1,000: {large / small:.3f} times (bar: 1.05).",
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

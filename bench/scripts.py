@@ -1,0 +1,120 @@
+"""The two scripts that people write today, written fairly: eager attention, numpy over heads.
+
+They compute the same numbers as a scan with all analyses (sums without intervals), vectorised
+over layers and heads, with the work that is common to statistics done once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.corpus import Example
+from headscope.model import Model
+
+WIDTH = 8
+Sums = dict[str, Any]
+
+
+def sentence_by_sentence(model: Model, examples: Iterable[Example]) -> Sums:
+    """One sentence at a time, no padding."""
+    examples = list(examples)
+    frequent, counts = word_counts(examples)
+    sums: Sums = {}
+    for example in examples:
+        encoded = model.tokenizer(
+            list(example.words), is_split_into_words=True, return_tensors="pt"
+        )
+        with torch.no_grad():
+            output = model.network(**encoded, output_attentions=True)
+        maps = torch.stack(output.attentions)[:, 0].numpy()
+        add(sums, maps, example, encoded.word_ids(0), model, frequent, counts)
+    return sums
+
+
+def padded_batches(model: Model, examples: Iterable[Example], length: int, size: int) -> Sums:
+    """Batches of `size` sentences in corpus order, all padded to `length` (Clark's procedure)."""
+    examples = list(examples)
+    frequent, counts = word_counts(examples)
+    sums: Sums = {}
+    for start in range(0, len(examples), size):
+        chunk = examples[start : start + size]
+        encoded = model.tokenizer(
+            [list(example.words) for example in chunk],
+            is_split_into_words=True,
+            return_tensors="pt",
+            padding="max_length",
+            truncation=True,
+            max_length=length,
+        )
+        with torch.no_grad():
+            output = model.network(**encoded, output_attentions=True)
+        attentions = torch.stack(output.attentions).numpy()
+        for place, example in enumerate(chunk):
+            real = int(encoded["attention_mask"][place].sum())
+            maps = attentions[:, place, :, :real, :real]
+            add(sums, maps, example, encoded.word_ids(place)[:real], model, frequent, counts)
+    return sums
+
+
+def word_counts(examples: list[Example]) -> tuple[set[str], Counter[str]]:
+    counts = Counter(word.lower() for example in examples for word in example.words)
+    return {word for word, _ in counts.most_common(500)}, counts
+
+
+def add(
+    sums: Sums,
+    maps: NDArray[np.float32],
+    example: Example,
+    words: list[int | None],
+    model: Model,
+    frequent: set[str],
+    counts: Counter[str],
+) -> None:
+    """Add the statistics of one sentence; maps: (layer, head, query, key)."""
+    length = maps.shape[-1]
+    text = np.array([word is not None for word in words])
+    ids = [example.words[word].lower() if word is not None else "" for word in words]
+    punctuation = np.array([bool(word) and not any(c.isalnum() for c in word) for word in ids])
+    stop = np.isin(ids, [".", ","])
+    first = np.arange(length) == 0
+    separator = ~text & ~first
+    roles = np.stack([first, separator, stop, punctuation, text & ~punctuation], 1)
+    queries = np.stack([np.ones(length, bool), separator, ~separator])
+    found = {
+        "mass": queries.astype(np.float32) @ maps @ roles.astype(np.float32),
+        "queries": queries.sum(1),
+    }
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.where(maps > 0, maps * np.log(maps), 0).sum(-1)
+    found["entropy"], found["first"] = entropy.sum(-1), entropy[..., 0]
+    found["relative"], found["rows"] = entropy.sum(-1) / np.log(length), np.array(length)
+    found["largest"] = maps[..., text, :][..., ~separator].max(-1).sum(-1)
+    inner = maps[..., text, :][..., text]
+    peak = inner.argmax(-1)
+    offset = peak - np.arange(inner.shape[-1])
+    positions = np.nonzero(text)[0]
+    for step in range(-WIDTH, WIDTH + 1):
+        if abs(step) >= length:
+            continue
+        diagonal = np.diagonal(maps, step, -2, -1)
+        there = np.arange(length)[max(0, -step) : length - max(0, step)]
+        found[f"offset {step}"] = diagonal[..., text[there]].sum(-1)
+        found[f"count {step}"] = text[there].sum()
+        found[f"argmax {step}"] = (offset == step).sum(-1)
+    seen = {ids[place] for place in positions}
+    rarest = sorted(seen, key=lambda word: (counts[word], word))[:2]
+    if rarest and rarest[0] not in frequent:
+        low = [word for word in seen if counts[word] <= counts[rarest[0]]]
+        next_low = [word for word in seen if counts[word] <= counts[rarest[-1]]]
+        names = np.array(ids)[positions]
+        found["rarest"] = np.isin(names, low)[peak].sum(-1)
+        found["two rarest"] = np.isin(names, next_low)[peak].sum(-1)
+        found["rare queries"] = np.array(len(positions))
+    for name, value in found.items():
+        sums[name] = sums.get(name, 0) + value.astype(np.float64)
