@@ -48,8 +48,8 @@ class Visible:
 
     @cached_property
     def count(self) -> Tensor:
-        """(example, 1, query) how many keys the query sees."""
-        return self.mask.sum(-1, dtype=torch.float32)
+        """(example, 1, query) how many keys the query sees; 1 for padding that sees none."""
+        return self.mask.sum(-1, dtype=torch.float32).clamp_min(1)
 
     @cached_property
     def bias(self) -> Tensor:
@@ -76,7 +76,7 @@ class Visible:
     @cached_property
     def uniform(self) -> Tensor:
         """(example, 1, query, key) the head that knows nothing: all visible keys alike."""
-        return self.mask / self.count.clamp_min(1).unsqueeze(-1)
+        return self.mask / self.count.unsqueeze(-1)
 
 
 @dataclass

@@ -245,9 +245,11 @@ def _dry_run(
 
     def look(attention: LayerAttention) -> None:
         heads.append(attention.weights.shape[1])
-        rows = attention.weights.sum(-1).transpose(1, 2)[attention.batch.real]
-        hidden = attention.weights.masked_select(~attention.visible.mask)
-        if not torch.allclose(rows, torch.ones_like(rows), atol=1e-2) or bool((hidden > 0).any()):
+        real = attention.batch.real
+        rows = attention.weights.transpose(1, 2)[real]  # (real query, head, key)
+        hidden = rows * ~attention.visible.mask.transpose(1, 2)[real]
+        totals = rows.sum(-1)
+        if not torch.allclose(totals, torch.ones_like(totals), atol=1e-2) or bool(hidden.any()):
             wrong.append(attention.layer)
 
     examples = [Example("1", text="A b, c. D e f."), Example("2", text="A.")]

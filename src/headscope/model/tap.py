@@ -8,6 +8,7 @@ model); different models can be watched side by side, since nothing is shared be
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import threading
 from collections.abc import Callable, Iterator
@@ -65,26 +66,31 @@ class Tap:
         finally:
             self.batch, self.seen = None, {}
 
-    def show(self, weights: Tensor, mask: Tensor | None, scores: Tensor | None = None) -> None:
-        """Hand one layer to the observer."""
+    @property
+    def current(self) -> Batch:
+        """The batch that the model is reading."""
         if self.batch is None:
             raise ModelError("the model was called by somebody else while it was being watched")
+        return self.batch
+
+    def show(self, weights: Tensor, mask: Tensor | None, scores: Tensor | None = None) -> None:
+        """Hand one layer to the observer."""
         width = -(-weights.shape[-1] // STRIDE) * STRIDE
         scratch = self.space.take("scratch", torch.Size((*weights.shape[:3], width)), weights)
         attention = LayerAttention(
-            self.turn, weights.float(), self.visible(mask), self.batch, scores, scratch
+            self.turn, weights.float(), self.visible(mask), self.current, scores, scratch
         )
         self.turn += 1
         self.observer(attention)
 
     def visible(self, mask: Tensor | None) -> Visible:
         """The mask of a layer, worked out once for all layers that share it."""
-        assert self.batch is not None
+        batch = self.current
         key = 0 if mask is None else mask.data_ptr()
         if key not in self.seen:
-            examples, length = self.batch.real.shape
+            examples, length = batch.real.shape
             if mask is None:
-                mask = self.batch.real[:, None, None, :]
+                mask = batch.real[:, None, None, :]
                 if self.adapter.causal:
                     mask = mask & torch.ones_like(mask[0, 0, 0].expand(length, -1)).tril()
             self.seen[key] = Visible(mask.expand(examples, 1, length, length))
@@ -185,7 +191,9 @@ def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -
     def ask(
         module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return arguments, options | {"output_attentions": True}
+        call = inspect.signature(module.forward).bind(*arguments, **options)
+        call.arguments["output_attentions"] = True  # some models pass it by position
+        return call.args, call.kwargs
 
     def take(module: nn.Module, arguments: tuple[Any, ...], output: tuple[Any, ...]) -> Any:
         tap.show(output[1], None)

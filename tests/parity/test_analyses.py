@@ -1,0 +1,153 @@
+"""Every analysis equals its slow twin: padded batches against one text at a time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from headscope.analyses import analyses
+from headscope.corpus import Example, read
+from headscope.corpus.frequencies import Frequencies
+from headscope.found import Found
+from headscope.model import Model
+from headscope.model.roles import STOPS, is_punctuation
+from headscope.progress import Silent
+from headscope.study import Options, scan
+from tests.parity import twins
+from tests.parity.twins import Text
+from tests.tiny import tiny
+from tests.unit.examples import corpus_of
+
+SENTENCES = [
+    "ab cd ef . gh",
+    "aabb cc , dd a b c . !",
+    "b b b b b b",
+    "kaka lele gaga . dada",
+    "a",
+    "dededede fa , fa fa fa fa fa fa fa fa fa fa fa fa ga ha .",
+]
+
+
+def texts(model: Model, examples: list[Example]) -> Iterator[Text]:
+    """The maps of the model's own eager attention, one unpadded text at a time."""
+    model.network.set_attn_implementation("eager")
+    try:
+        for example in examples:
+            pieces = model.encode([example])[0]
+            with torch.no_grad():
+                output = model.network(
+                    input_ids=torch.tensor(pieces.ids)[None],
+                    attention_mask=torch.ones(1, len(pieces), dtype=torch.long),
+                    output_attentions=True,
+                )
+            maps = torch.stack(output.attentions)[:, 0].double().numpy()
+            tokens = model.tokens(pieces)
+            specials = pieces.special.tolist()
+            yield Text(
+                maps,
+                (maps > 0).any(1),
+                specials,
+                [t == "[SEP]" and place > 0 for place, t in enumerate(tokens)],
+                [is_punctuation(t) and not s for t, s in zip(tokens, specials, strict=True)],
+                [t in STOPS for t in tokens],
+                [None if word < 0 else word for word in pieces.word.tolist()],
+                list(pieces.words),
+            )
+    finally:
+        model.network.set_attn_implementation("sdpa")
+
+
+def slow(model: Model, examples: list[Example], counts: Counter[str]) -> dict[object, list[float]]:
+    """Sums and counts of every twin, by what, layer, head."""
+    totals: dict[object, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for text in texts(model, examples):
+        for twin in (
+            twins.relative_position(text), twins.special_tokens(text), twins.focus(text),
+            twins.confidence(text), twins.offset_argmax(text), twins.rare_words(text, counts),
+        ):  # fmt: skip
+            for what, layer, head, amount, count in twin:
+                total = totals[what, layer, head]
+                total[0] += amount
+                total[1] += count
+    return totals
+
+
+def check(found: Found, totals: dict[object, list[float]], tolerance: float) -> None:
+    seen = 0
+    for row in found.heads.to_pylist():
+        if row["head"] is None:
+            continue
+        what = (row["analysis"], row["statistic"], row["group"], row["direction"])
+        amount, count = totals[what, row["layer"], row["head"]]
+        base, base_count = totals[what, row["layer"], -1]
+        assert row["n"] == count, what
+        assert row["value"] == pytest.approx(amount / count, abs=tolerance), (what, row)
+        assert row["baseline"] == pytest.approx(base / base_count, abs=1e-6), what
+        seen += 1
+    expected = [key for key, (_, count) in totals.items() if count and key[2] >= 0]  # type: ignore[index]
+    assert seen == len(expected)
+    assert {row["analysis"] for row in found.heads.to_pylist()} == set(analyses())
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "modernbert", "mpnet"])
+def test_scan_equals_the_twins_on_tiny_models(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headscope.corpus.frequencies.FREQUENT", 3)
+    model = tiny(family)
+    sentences = SENTENCES + [f"{a}{b} {b} {a} ." for a in "abcdef" for b in "ghij"]
+    examples = [Example(str(n), text=text) for n, text in enumerate(sentences)]
+    frequencies = Frequencies()
+    for pieces in model.encode(examples):
+        frequencies.count(pieces.words)
+    found = scan(model, corpus_of(examples), progress=Silent())
+    counts = Counter(frequencies._counts)
+    frequent = sorted(counts, key=lambda word: (-counts[word], word))[:3]
+    assert frozenset(frequent) == frequencies.frequent
+    totals = slow(model, examples, _padded(counts, frequent))
+    check(found, totals, 2e-6)
+
+
+def _padded(counts: Counter[str], frequent: list[str]) -> Counter[str]:
+    """The twin knows the papers' 500: fill the ranks between with words that never occur."""
+    padded = Counter(counts)
+    floor = max(counts.values()) + 1
+    for word in frequent:
+        padded[word] += floor
+    padded.update({f"filler {n}": floor for n in range(500 - len(frequent))})
+    return padded
+
+
+def test_scan_equals_the_twins_on_minilm(minilm: Model) -> None:
+    corpus = read("tour", limit=16)
+    examples = list(corpus)
+    frequencies = Frequencies()
+    for pieces in minilm.encode(examples):
+        frequencies.count(pieces.words)
+    found = scan(minilm, corpus, options=Options(), progress=Silent())
+    totals = slow(minilm, examples, Counter(frequencies._counts))
+    for row in found.heads.to_pylist():
+        if row["head"] is not None and row["statistic"] != "share":
+            what = (row["analysis"], row["statistic"], row["group"], row["direction"])
+            amount, count = totals[what, row["layer"], row["head"]]
+            assert row["value"] == pytest.approx(amount / count, abs=1e-5)
+
+
+def test_attention_rows_of_a_random_model_are_near_uniform() -> None:
+    """A control: where nothing was learned, entropy is near its largest and offsets near chance."""
+    model = tiny("bert")
+    with torch.no_grad():
+        for parameter in model.network.parameters():
+            parameter.mul_(0.01)
+    examples = [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
+    found = scan(model, corpus_of(examples), progress=Silent())
+    for row in found.heads.to_pylist():
+        if row["statistic"] == "entropy_relative":
+            assert row["value"] == pytest.approx(1, abs=1e-3)
+        if row["analysis"] == "relative_position":
+            assert row["value"] == pytest.approx(row["baseline"], abs=1e-3)
+    assert np.isfinite([row["value"] for row in found.heads.to_pylist()]).all()

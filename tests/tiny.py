@@ -1,0 +1,95 @@
+"""Tiny random models of every family, with a tokenizer that needs no file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tokenizers as tk
+import torch
+from transformers import (
+    AlbertConfig,
+    AutoModel,
+    BertConfig,
+    BloomConfig,
+    DebertaV2Config,
+    DistilBertConfig,
+    ElectraConfig,
+    GPT2Config,
+    LlamaConfig,
+    ModernBertConfig,
+    MPNetConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+)
+
+from headscope.model import Model, wrap
+
+LETTERS = [chr(97 + n) for n in range(26)]
+WORDS = [a + b for a in LETTERS[:12] for b in LETTERS[:12]]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+VOCABULARY = {word: n for n, word in enumerate([*SPECIAL, ".", ",", "!", *LETTERS, *WORDS])}
+
+SMALL: dict[str, Any] = {
+    "vocab_size": len(VOCABULARY), "hidden_size": 32, "num_hidden_layers": 3,
+    "num_attention_heads": 4, "intermediate_size": 48, "max_position_embeddings": 64,
+    "initializer_range": 0.4,
+}  # fmt: skip
+DISTIL: dict[str, Any] = {
+    "vocab_size": len(VOCABULARY), "dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48,
+    "max_position_embeddings": 64, "initializer_range": 0.4,
+}  # fmt: skip
+GPT: dict[str, Any] = {
+    "vocab_size": len(VOCABULARY), "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 64,
+    "initializer_range": 0.4, "bos_token_id": 2, "eos_token_id": 3,
+}  # fmt: skip
+
+CONFIGS = {
+    "bert": BertConfig(**SMALL),
+    "roberta": RobertaConfig(**SMALL, pad_token_id=0),
+    "distilbert": DistilBertConfig(**DISTIL),
+    "electra": ElectraConfig(**SMALL, embedding_size=16),
+    "albert": AlbertConfig(**SMALL, embedding_size=16),
+    "modernbert": ModernBertConfig(**SMALL, local_attention=8, global_attn_every_n_layers=3, pad_token_id=0),
+    "gpt2": GPT2Config(**GPT),
+    "mpnet": MPNetConfig(**SMALL, pad_token_id=1),
+    "deberta-v2": DebertaV2Config(
+        **SMALL, relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=8
+    ),
+}
+UNKNOWN = {  # families that no adapter knows: found out by a dry run
+    "llama": LlamaConfig(**SMALL, num_key_value_heads=2),
+    "bloom": BloomConfig(vocab_size=len(VOCABULARY), hidden_size=32, n_layer=3, n_head=4),
+}
+
+
+def tokenizer(decoder: bool = False) -> PreTrainedTokenizerFast:
+    """Words of one or two letters; longer ones fall into pieces of two letters."""
+    core = tk.Tokenizer(tk.models.WordLevel(VOCABULARY, unk_token="[UNK]"))
+    core.normalizer = tk.normalizers.Sequence(
+        [tk.normalizers.Lowercase(), tk.normalizers.Replace("\u200b", "")]
+    )
+    core.pre_tokenizer = tk.pre_tokenizers.Sequence(
+        [
+            tk.pre_tokenizers.Whitespace(),
+            tk.pre_tokenizers.Split(tk.Regex("[a-z]{1,2}|[^a-z]"), "isolated"),
+        ]
+    )
+    special: dict[str, Any] = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
+    if not decoder:
+        core.post_processor = tk.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+        special |= {"cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return PreTrainedTokenizerFast(tokenizer_object=core, model_max_length=62, **special)
+
+
+def network(family: str, seed: int = 1) -> PreTrainedModel:
+    """A tiny random model without dropout; weights are large, so that heads differ."""
+    torch.manual_seed(seed)
+    model: PreTrainedModel = AutoModel.from_config((CONFIGS | UNKNOWN)[family])
+    return model.train(False)
+
+
+def tiny(family: str, seed: int = 1) -> Model:
+    """A tiny random model, ready to be watched."""
+    decoder = family in ("gpt2", "llama", "bloom")
+    return wrap(network(family, seed), tokenizer(decoder), family)
