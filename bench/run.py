@@ -13,14 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from scripts import padded_batches, sentence_by_sentence
 
 from headscope import Options, load, read, scan
 from headscope.analyses import choose
 from headscope.corpus import Corpus, Example, Pieces, plan
 from headscope.model import Model
+from headscope.passes import Pass, shards, survey
 from headscope.progress import Silent
-from headscope.study import Pass, shards, survey
+from scripts import padded_batches, sentence_by_sentence
 
 HERE = Path(__file__).parent
 

@@ -50,7 +50,9 @@ CONFIGS = {
     "distilbert": DistilBertConfig(**DISTIL),
     "electra": ElectraConfig(**SMALL, embedding_size=16),
     "albert": AlbertConfig(**SMALL, embedding_size=16),
-    "modernbert": ModernBertConfig(**SMALL, local_attention=8, global_attn_every_n_layers=3, pad_token_id=0),
+    "modernbert": ModernBertConfig(
+        **SMALL, local_attention=8, global_attn_every_n_layers=3, pad_token_id=0
+    ),
     "gpt2": GPT2Config(**GPT),
     "mpnet": MPNetConfig(**SMALL, pad_token_id=1),
     "deberta-v2": DebertaV2Config(

@@ -11,7 +11,8 @@ from headscope.corpus import read
 from headscope.errors import HeadscopeError
 from headscope.found import Found
 from headscope.model import load, wrap
-from headscope.study import Options, scan
+from headscope.passes import Options
+from headscope.study import scan
 
 __version__ = version("headscope")
 __all__ = ["Found", "HeadscopeError", "Options", "__version__", "load", "read", "scan", "wrap"]

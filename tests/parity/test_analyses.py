@@ -94,9 +94,7 @@ def check(found: Found, totals: dict[object, list[float]], tolerance: float) -> 
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "modernbert", "mpnet"])
-def test_scan_equals_the_twins_on_tiny_models(
-    family: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scan_equals_the_twins_on_tiny_models(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headscope.corpus.frequencies.FREQUENT", 3)
     model = tiny(family)
     sentences = SENTENCES + [f"{a}{b} {b} {a} ." for a in "abcdef" for b in "ghij"]

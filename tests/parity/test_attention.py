@@ -93,7 +93,11 @@ def test_pairs_carry_segments(minilm: Model) -> None:
     torch.testing.assert_close(output, plain, atol=1e-5, rtol=0)
 
 
-REAL = ["The cat that we fed sat down.", "Yes.", "They paid 5,000 won (in cash) on Monday, I think."]
+REAL = [
+    "The cat that we fed sat down.",
+    "Yes.",
+    "They paid 5,000 won (in cash) on Monday, I think.",
+]
 
 
 def test_minilm_equals_eager(minilm: Model) -> None:

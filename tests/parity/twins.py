@@ -59,10 +59,7 @@ def special_tokens(text: Text) -> Iterator[Item]:
     first = [place == 0 for place in range(text.length)]
     punctuation = [p and not f for p, f in zip(text.punctuation, first, strict=True)]
     stop = [s and not f for s, f in zip(text.stop, first, strict=True)]
-    other = [
-        not (f or s or p)
-        for f, s, p in zip(first, text.separator, punctuation, strict=True)
-    ]
+    other = [not (f or s or p) for f, s, p in zip(first, text.separator, punctuation, strict=True)]
     roles = {"first": first, "separator": text.separator, "stop": stop}
     roles |= {"punctuation": punctuation, "other": other}
     for layer, head, a in text.heads():
@@ -103,7 +100,9 @@ def offset_argmax(text: Text) -> Iterator[Item]:
                 if text.special[i]:
                     continue
                 candidates = [
-                    j for j in range(text.length) if not text.special[j] and text.visible[layer, i, j]
+                    j
+                    for j in range(text.length)
+                    if not text.special[j] and text.visible[layer, i, j]
                 ]
                 if head < 0:
                     hit = float(i + offset in candidates) / max(len(candidates), 1)
@@ -120,7 +119,7 @@ def rare_words(text: Text, counts: Counter[str]) -> Iterator[Item]:
     order = sorted({(counts[word], word) for word in lowered.values()})
     if not order or order[0][1] in ranking[:500]:
         return
-    for name, bound in (("rarest", order[0][0]), ("two rarest", order[: 2][-1][0])):
+    for name, bound in (("rarest", order[0][0]), ("two rarest", order[:2][-1][0])):
         targets = [
             j for j, place in enumerate(text.word)
             if place is not None and counts[lowered[place]] <= bound
@@ -130,7 +129,9 @@ def rare_words(text: Text, counts: Counter[str]) -> Iterator[Item]:
                 if text.special[i]:
                     continue
                 candidates = [
-                    j for j in range(text.length) if not text.special[j] and text.visible[layer, i, j]
+                    j
+                    for j in range(text.length)
+                    if not text.special[j] and text.visible[layer, i, j]
                 ]
                 if head < 0:
                     hit = len([j for j in targets if j in candidates]) / max(len(candidates), 1)

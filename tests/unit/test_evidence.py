@@ -1,0 +1,191 @@
+"""Tallies add up, intervals cover, choices are cross-fitted, exemplars merge to one choice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from headscope.corpus import BUCKETS, bucket_of
+from headscope.evidence import Exemplar, Exemplars, Harvest, Shape, Statistic, Tally, Unit, estimate
+from headscope.evidence.interval import corrected, difference
+from headscope.evidence.statistic import best_rows, crossfit, rows
+
+Floats = NDArray[np.float64]
+SHAPE = Shape(8, 2, 3)
+
+
+def tally_of(numbers: list[float], buckets: list[int]) -> Tally:
+    tally = Tally(SHAPE)
+    for number, bucket in zip(numbers, buckets, strict=True):
+        for layer in range(SHAPE.layers):
+            sums = torch.full((1, SHAPE.heads, 1), number)
+            tally.add(layer, sums, torch.ones(1, 1, 1), torch.tensor([bucket]))
+    return tally
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9, width=32), st.integers(0, 7)), min_size=1, max_size=20))
+def test_tallies_of_two_shards_add_up(items: list[tuple[float, int]]) -> None:
+    numbers, buckets = [n for n, _ in items], [b for _, b in items]
+    whole, half = tally_of(numbers, buckets), len(items) // 2
+    first = tally_of(numbers[:half], buckets[:half])
+    first.merge(tally_of(numbers[half:], buckets[half:]))
+    np.testing.assert_allclose(first.sums, whole.sums, atol=1e-12)
+    np.testing.assert_array_equal(first.counts, whole.counts)
+    assert whole.sums.dtype == np.float64
+    np.testing.assert_allclose(whole.ratio()[1, 2, 0], np.mean(numbers), atol=1e-9)
+
+
+def documents(
+    rng: np.random.Generator, count: int, rate: float, spread: float
+) -> tuple[Floats, Floats]:
+    """Sums and counts a document: tokens of a sentence and sentences of a document are alike."""
+    sentences = rng.integers(2, 16, count)
+    document = np.repeat(np.arange(count), sentences)
+    level = np.log(rate / (1 - rate)) + rng.normal(0, spread, count)[document]
+    level += rng.normal(0, spread / 2, len(document))
+    tokens = rng.integers(5, 24, len(document))
+    hits = rng.binomial(tokens, 1 / (1 + np.exp(-level)))
+    return np.bincount(document, hits, count), np.bincount(document, tokens, count).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("count", "rate", "least", "most"),
+    [(200, 0.3, 0.93, 0.97), (200, 0.7, 0.93, 0.97), (200, 0.97, 0.925, 0.975),
+     (50, 0.3, 0.90, 1), (12, 0.3, 0.90, 1), (12, 0.97, 0.90, 1), (20, 0.97, 0.90, 1),
+     (50, 0.99, 0.90, 1)],
+)  # fmt: skip
+def test_intervals_cover(count: int, rate: float, least: float, most: float) -> None:
+    """95% intervals hold the truth about as often as they say, with documents hashed to buckets."""
+    rng = np.random.default_rng(7)
+    hits, tokens = documents(rng, 300_000, rate, 0.6)
+    truth = hits.sum() / tokens.sum()
+    covered = []
+    for _ in range(3000):
+        hits, tokens = documents(rng, count, rate, 0.6)
+        bucket = rng.integers(0, BUCKETS, count)
+        sums = np.bincount(bucket, hits, BUCKETS)
+        found = estimate(sums, np.bincount(bucket, tokens, BUCKETS), share=True)
+        if not np.isnan(found.low):
+            covered.append(found.low <= truth <= found.high)
+    assert len(covered) > 2500
+    assert least <= np.mean(covered) <= most
+
+
+def test_means_that_are_no_shares_are_covered_too() -> None:
+    rng = np.random.default_rng(3)
+    covered = []
+    for _ in range(3000):
+        size = rng.integers(1, 20, 200)
+        level = rng.normal(2.5, 0.5, 200)
+        bucket = rng.integers(0, BUCKETS, 200)
+        sums = np.bincount(bucket, size * level + rng.normal(0, np.sqrt(size)), BUCKETS)
+        found = estimate(sums, np.bincount(bucket, size, BUCKETS).astype(float), share=False)
+        covered.append(found.low <= 2.5 <= found.high)
+    assert 0.93 <= np.mean(covered) <= 0.97
+
+
+def test_too_few_documents_claim_no_interval() -> None:
+    counts = np.zeros(BUCKETS)
+    counts[:9] = 5
+    found = estimate(counts * 0.5, counts, share=True)
+    assert found.value == 0.5
+    assert np.isnan(found.low)
+    assert np.isnan(difference(counts * 0.5, counts, counts * 0.1, counts)[1])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_unanimous_cases_still_have_an_interval(value: float) -> None:
+    counts = np.full(30, 4.0)
+    found = estimate(counts * value, counts, share=True)
+    assert found.high - found.low == pytest.approx(1 - 0.025 ** (1 / 30))
+    assert found.low <= value <= found.high
+
+
+@settings(max_examples=40)
+@given(st.integers(10, 60), st.floats(0.001, 0.999), st.integers(0, 99))
+def test_intervals_of_shares_stay_inside(count: int, rate: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 30, count).astype(float)
+    found = estimate(rng.binomial(counts.astype(int), rate).astype(float), counts, share=True)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_p_values_are_uniform_where_there_is_no_difference() -> None:
+    rng = np.random.default_rng(5)
+    sums = rng.normal(0, 1, (60, 4000)) + 3
+    others = rng.normal(0, 1, (60, 4000)) + 3
+    ones = np.ones_like(sums)
+    p = difference(sums, ones, others, ones)[1]
+    for bound in (0.01, 0.05, 0.5):
+        assert np.mean(p < bound) == pytest.approx(bound, abs=0.02)
+    assert (corrected(p) < 0.05).sum() <= 3
+
+
+def test_choosing_the_best_of_many_noise_heads_brings_no_luck() -> None:
+    """Twenty heads that are all alike: the best one looks good, cross-fitted it does not."""
+    rng = np.random.default_rng(11)
+    naive, honest = [], []
+    for _ in range(200):
+        counts = np.full((BUCKETS, 20, 1), 5.0)
+        sums = rng.binomial(5, 0.3, counts.shape).astype(float)
+        naive.append((sums.sum(0) / counts.sum(0)).max())
+        chosen = crossfit(sums, sums, counts)
+        honest.append(chosen.sum() / crossfit(counts, sums, counts).sum())
+    assert np.mean(naive) > 0.32
+    assert np.mean(honest) == pytest.approx(0.3, abs=0.004)
+
+
+def test_rows_are_tidy() -> None:
+    shape = Shape(BUCKETS, 2, 2)
+    tally, base = Tally(shape, 3), Tally(shape, 3, heads=1)
+    buckets = torch.tensor([bucket_of(str(n)) for n in range(40)])
+    rng = torch.Generator().manual_seed(0)
+    for layer in range(2):
+        values = torch.rand(40, 2, 3, generator=rng)
+        values[:, 1, 2] = 1 if layer else 0
+        where = torch.ones(40, 1, 3)
+        where[:, :, 1] = 0  # the second group never occurs
+        tally.add(layer, values * where, where, buckets)
+        base.add(layer, torch.full((40, 1, 3), 0.5) * where, where, buckets)
+    statistic = Statistic("share", tally, base, Unit.SHARE, "", ("a", "b", "c"))
+    table = rows(statistic, "made", "corpus", "trained")
+    assert len({len(column) for column in table.values()}) == 1
+    places = list(zip(table["layer"], table["head"], table["group"], strict=True))
+    assert len(places) == (4 + 2 + 1) * 2
+    assert (None, None, "a") in places
+    assert (1, None, "c") in places
+    assert not any(group == "b" for _, _, group in places)
+    best = best_rows(statistic, "made", "corpus", "trained")
+    assert best["group"] == ["a", "c"]
+    assert (best["layer"][1], best["head"][1], best["value"][1]) == (1, 1, 1.0)
+
+
+@given(st.permutations(list(range(12))), st.integers(0, 12), st.integers(1, 5))
+def test_exemplars_merge_to_one_choice(ranks: list[int], cut: int, size: int) -> None:
+    def store(part: list[int]) -> Exemplars:
+        made = Exemplars(size)
+        for rank in part:
+            made.offer(Exemplar(rank, str(rank), (), np.zeros((1, 1, 0, 0), np.uint8)))
+        return made
+
+    merged = store(ranks[:cut])
+    merged.merge(store(ranks[cut:]))
+    assert [one.rank for one in merged] == list(range(12))[:size]
+
+
+def test_a_harvest_survives_being_written_down() -> None:
+    harvest = Harvest(exemplars=2)
+    harvest.tallies["a b"] = tally_of([0.1, 0.2], [1, 5])
+    harvest.counts["examples"] = 7
+    maps = np.arange(8, dtype=np.uint8).reshape(1, 2, 2, 2)
+    harvest.exemplars.offer(Exemplar(3, "s1", ("<b>", "é"), maps))
+    again = Harvest.from_arrays(harvest.arrays())
+    np.testing.assert_array_equal(again.tallies["a b"].sums, harvest.tallies["a b"].sums)
+    assert again.counts == harvest.counts
+    (one,) = again.exemplars
+    assert (one.id, one.tokens) == ("s1", ("<b>", "é"))
+    np.testing.assert_array_equal(one.maps, maps)
