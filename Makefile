@@ -39,7 +39,7 @@ format: $(INSTALLED) ## put the code in order
 	$(BIN)/ruff format .
 
 bench: $(INSTALLED) ## speed and memory as ratios, into bench/RESULTS.md (needs HEADSCOPE_DATA)
-	$(BIN)/python bench/run.py
+	$(BIN)/python -m bench.run
 
 docs: $(INSTALLED) ## the pictures of the README, made by the commands it names
 	$(BIN)/python docs/pictures.py

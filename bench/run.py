@@ -14,13 +14,13 @@ from pathlib import Path
 
 import torch
 
+from bench.scripts import padded_batches, sentence_by_sentence
 from headscope import Options, load, read, scan
 from headscope.analyses import choose
 from headscope.corpus import Corpus, Example, Pieces, plan
 from headscope.model import Model
 from headscope.passes import Pass, shards, survey
 from headscope.progress import Silent
-from scripts import padded_batches, sentence_by_sentence
 
 HERE = Path(__file__).parent
 
@@ -61,7 +61,7 @@ def watched(model: Model, corpus: Corpus, rounds: int, length: int | None = None
 def joined(model: Model, shard: list[Pieces], length: int) -> list[Pieces]:
     """Texts of exactly `length` pieces, made by joining the sentences of a shard."""
     words = [word for pieces in shard for word in pieces.example.words]
-    texts = []
+    texts: list[Example] = []
     while len(words) > length and len(texts) < 24576 // length:
         texts.append(Example(str(len(texts)), words=tuple(words[:length])))
         words = words[length // 2 :]

@@ -33,7 +33,7 @@ def sentence_by_sentence(model: Model, examples: Iterable[Example]) -> Sums:
         with torch.no_grad():
             output = model.network(**encoded, output_attentions=True)
         maps = torch.stack(output.attentions)[:, 0].numpy()
-        add(sums, maps, example, encoded.word_ids(0), model, frequent, counts)
+        add(sums, maps, example, encoded.word_ids(0), (frequent, counts))
     return sums
 
 
@@ -58,7 +58,7 @@ def padded_batches(model: Model, examples: Iterable[Example], length: int, size:
         for place, example in enumerate(chunk):
             real = int(encoded["attention_mask"][place].sum())
             maps = attentions[:, place, :, :real, :real]
-            add(sums, maps, example, encoded.word_ids(place)[:real], model, frequent, counts)
+            add(sums, maps, example, encoded.word_ids(place)[:real], (frequent, counts))
     return sums
 
 
@@ -72,11 +72,10 @@ def add(
     maps: NDArray[np.float32],
     example: Example,
     words: list[int | None],
-    model: Model,
-    frequent: set[str],
-    counts: Counter[str],
+    known: tuple[set[str], Counter[str]],
 ) -> None:
     """Add the statistics of one sentence; maps: (layer, head, query, key)."""
+    frequent, counts = known
     length = maps.shape[-1]
     text = np.array([word is not None for word in words])
     ids = [example.words[word].lower() if word is not None else "" for word in words]

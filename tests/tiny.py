@@ -44,20 +44,23 @@ GPT: dict[str, Any] = {
     "initializer_range": 0.4, "bos_token_id": 2, "eos_token_id": 3,
 }  # fmt: skip
 
+WINDOW: dict[str, Any] = {
+    "local_attention": 8, "global_attn_every_n_layers": 3, "pad_token_id": 0,
+}  # fmt: skip
+DISENTANGLED: dict[str, Any] = {
+    "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 8,
+}  # fmt: skip
+
 CONFIGS = {
     "bert": BertConfig(**SMALL),
     "roberta": RobertaConfig(**SMALL, pad_token_id=0),
     "distilbert": DistilBertConfig(**DISTIL),
     "electra": ElectraConfig(**SMALL, embedding_size=16),
     "albert": AlbertConfig(**SMALL, embedding_size=16),
-    "modernbert": ModernBertConfig(
-        **SMALL, local_attention=8, global_attn_every_n_layers=3, pad_token_id=0
-    ),
+    "modernbert": ModernBertConfig(**SMALL, **WINDOW),
     "gpt2": GPT2Config(**GPT),
     "mpnet": MPNetConfig(**SMALL, pad_token_id=1),
-    "deberta-v2": DebertaV2Config(
-        **SMALL, relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=8
-    ),
+    "deberta-v2": DebertaV2Config(**SMALL, **DISENTANGLED),
 }
 UNKNOWN = {  # families that no adapter knows: found out by a dry run
     "llama": LlamaConfig(**SMALL, num_key_value_heads=2),
@@ -88,7 +91,8 @@ def network(family: str, seed: int = 1) -> PreTrainedModel:
     """A tiny random model without dropout; weights are large, so that heads differ."""
     torch.manual_seed(seed)
     model: PreTrainedModel = AutoModel.from_config((CONFIGS | UNKNOWN)[family])
-    return model.train(False)
+    model.train(False)
+    return model
 
 
 def tiny(family: str, seed: int = 1) -> Model:

@@ -10,9 +10,21 @@ from importlib.metadata import version
 from headscope.corpus import read
 from headscope.errors import HeadscopeError
 from headscope.found import Found
+from headscope.look import Look, look
 from headscope.model import load, wrap
 from headscope.passes import Options
 from headscope.study import scan
 
 __version__ = version("headscope")
-__all__ = ["Found", "HeadscopeError", "Options", "__version__", "load", "read", "scan", "wrap"]
+__all__ = [
+    "Found",
+    "HeadscopeError",
+    "Look",
+    "Options",
+    "__version__",
+    "load",
+    "look",
+    "read",
+    "scan",
+    "wrap",
+]

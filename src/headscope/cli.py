@@ -18,10 +18,11 @@ from headscope.analyses import about, analyses
 from headscope.errors import HeadscopeError
 from headscope.found import Found
 from headscope.model import load
+from headscope.passes import Options
 from headscope.progress import progress_for_terminal
 from headscope.report import summary, write_report
 from headscope.report.figures import write_figures
-from headscope.study import Options, scan
+from headscope.study import scan
 
 app = typer.Typer(
     help="What the attention heads of a transformer do, with evidence on every number.",

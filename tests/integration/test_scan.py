@@ -14,8 +14,9 @@ from headscope.corpus import Budget, Example, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.found import Found
 from headscope.model import Model
+from headscope.passes import Options
 from headscope.progress import Silent
-from headscope.study import Options, scan
+from headscope.study import scan
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 

@@ -15,8 +15,9 @@ from headscope.corpus.frequencies import Frequencies
 from headscope.found import Found
 from headscope.model import Model
 from headscope.model.roles import STOPS, is_punctuation
+from headscope.passes import Options
 from headscope.progress import Silent
-from headscope.study import Options, scan
+from headscope.study import scan
 from tests.parity import twins
 from tests.parity.twins import Text
 from tests.tiny import tiny
@@ -49,7 +50,7 @@ def texts(model: Model, examples: list[Example]) -> Iterator[Text]:
             specials = pieces.special.tolist()
             yield Text(
                 maps,
-                (maps > 0).any(1),
+                np.asarray((maps > 0).any(1)),
                 specials,
                 [t == "[SEP]" and place > 0 for place, t in enumerate(tokens)],
                 [is_punctuation(t) and not s for t, s in zip(tokens, specials, strict=True)],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +18,10 @@ from headscope.evidence.statistic import best_rows, crossfit, rows
 
 Floats = NDArray[np.float64]
 SHAPE = Shape(8, 2, 3)
+
+
+def summed(place: NDArray[np.int64], values: NDArray[Any], size: int) -> Floats:
+    return np.bincount(place, values, size).astype(np.float64)
 
 
 def tally_of(numbers: list[float], buckets: list[int]) -> Tally:
@@ -49,7 +55,7 @@ def documents(
     level += rng.normal(0, spread / 2, len(document))
     tokens = rng.integers(5, 24, len(document))
     hits = rng.binomial(tokens, 1 / (1 + np.exp(-level)))
-    return np.bincount(document, hits, count), np.bincount(document, tokens, count).astype(float)
+    return summed(document, hits, count), summed(document, tokens, count)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +73,8 @@ def test_intervals_cover(count: int, rate: float, least: float, most: float) -> 
     for _ in range(3000):
         hits, tokens = documents(rng, count, rate, 0.6)
         bucket = rng.integers(0, BUCKETS, count)
-        sums = np.bincount(bucket, hits, BUCKETS)
-        found = estimate(sums, np.bincount(bucket, tokens, BUCKETS), share=True)
+        sums = summed(bucket, hits, BUCKETS)
+        found = estimate(sums, summed(bucket, tokens, BUCKETS), share=True)
         if not np.isnan(found.low):
             covered.append(found.low <= truth <= found.high)
     assert len(covered) > 2500
@@ -82,8 +88,8 @@ def test_means_that_are_no_shares_are_covered_too() -> None:
         size = rng.integers(1, 20, 200)
         level = rng.normal(2.5, 0.5, 200)
         bucket = rng.integers(0, BUCKETS, 200)
-        sums = np.bincount(bucket, size * level + rng.normal(0, np.sqrt(size)), BUCKETS)
-        found = estimate(sums, np.bincount(bucket, size, BUCKETS).astype(float), share=False)
+        sums = summed(bucket, size * level + rng.normal(0, np.sqrt(size)), BUCKETS)
+        found = estimate(sums, summed(bucket, size, BUCKETS), share=False)
         covered.append(found.low <= 2.5 <= found.high)
     assert 0.93 <= np.mean(covered) <= 0.97
 
@@ -109,7 +115,7 @@ def test_unanimous_cases_still_have_an_interval(value: float) -> None:
 @given(st.integers(10, 60), st.floats(0.001, 0.999), st.integers(0, 99))
 def test_intervals_of_shares_stay_inside(count: int, rate: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    counts = rng.integers(1, 30, count).astype(float)
+    counts = rng.integers(1, 30, count).astype(np.float64)
     found = estimate(rng.binomial(counts.astype(int), rate).astype(float), counts, share=True)
     assert 0 <= found.low <= found.value <= found.high <= 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import tokenizers as tk
@@ -33,7 +34,9 @@ def test_pieces_belong_to_words(first: list[str], second: list[str], longest: in
     own = pieces.word[pieces.word >= 0]
     assert (own[1:] >= own[:-1]).all()
     spelled: dict[int, str] = {}
-    for word, piece in zip(whole.word, TOKENIZER.convert_ids_to_tokens(whole.ids), strict=True):
+    for word, piece in zip(
+        whole.word, TOKENIZER.convert_ids_to_tokens(whole.ids.tolist()), strict=True
+    ):
         if word >= 0:
             spelled[int(word)] = spelled.get(int(word), "") + piece
     for place, text in enumerate(pieces.words):
@@ -71,7 +74,7 @@ def test_byte_level_words_carry_the_space_before_them() -> None:
     trainer = tk.trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet)
     core.train_from_iterator(["she did not go . she did go ."] * 3, trainer)
     model = json.loads(core.to_str())["model"]
-    merges = [tuple(merge) for merge in model["merges"]]
+    merges: Any = [tuple(merge) for merge in model["merges"]]
     gpt2 = GPT2Tokenizer(vocab=model["vocab"], merges=merges)
     example = Example("1", words=("she", "did", "go", "."), spaces=(True, True, True, False))
     (split,) = encode([example], gpt2, 50)
@@ -108,7 +111,7 @@ def test_frequencies() -> None:
 def test_roles_come_from_the_tokenizer() -> None:
     roles = Roles(TOKENIZER)
     (pieces,) = encode([Example("1", text="ab . , ! cd", pair="a")], TOKENIZER, 50)
-    tokens = TOKENIZER.convert_ids_to_tokens(pieces.ids)
+    tokens = TOKENIZER.convert_ids_to_tokens(pieces.ids.tolist())
     assert [t for t, is_one in zip(tokens, roles.separator(pieces.ids), strict=True) if is_one] == [
         "[SEP]"
     ] * 2

@@ -58,7 +58,8 @@ def test_conllu(tmp_path: Path, name: str) -> None:
 
 
 def test_conllx_takes_documents_from_sentence_ids(tmp_path: Path) -> None:
-    text = "# sent_id = wsj_0001-2\n1\tA\t_\tDT\tDT\t_\t2\tdet\t_\t_\n2\tb\t_\tNN\tNN\t_\t0\troot\t_\t_\n"
+    rows = "1\tA\t_\tDT\tDT\t_\t2\tdet\t_\t_\n2\tb\t_\tNN\tNN\t_\t0\troot\t_\t_\n"
+    text = f"# sent_id = wsj_0001-2\n{rows}"
     (example,) = read(write(tmp_path, "a.conllx", text))
     assert (example.document, example.xpos, example.upos) == ("wsj_0001", ("DT", "NN"), ())
 

@@ -47,7 +47,7 @@ class RelativePosition(Analysis):
         return weight, seen.sum(1)[:, None], self._sums(attention.uniform, weight)
 
     def _sums(self, attention: LayerAttention, seen: Tensor) -> Tensor:
-        """(example, head, offset)"""
+        """Summed over queries: (example, head, offset)."""
         return (attention.band(WIDTH) * seen).sum(2)
 
     def statistics(self) -> Iterator[Statistic]:

@@ -45,13 +45,13 @@ class Tally:
 
     @property
     def sums(self) -> Floats:
-        """(bucket, layer, head, group)"""
+        """What was observed, summed: (bucket, layer, head, group)."""
         self._settle()
         return self._sums
 
     @property
     def counts(self) -> Floats:
-        """(bucket, layer, head, group)"""
+        """How many observations they were: (bucket, layer, head, group)."""
         self._settle()
         return self._counts
 

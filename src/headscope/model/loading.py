@@ -31,6 +31,8 @@ from headscope.model.batch import Batch, make_batch
 from headscope.model.roles import Roles
 from headscope.model.tap import Observer, Tap, watch
 
+LOADING = (OSError, ValueError, ImportError, RuntimeError, KeyError, TypeError, AssertionError)
+"""What transformers and torch raise when a checkpoint, a device or a number type is wrong."""
 UNLIMITED = 4096
 """Tokens a text may have where neither model nor tokenizer sets a limit."""
 
@@ -163,7 +165,7 @@ def load(
             )
             missing = frozenset(info["missing_keys"])
         network = network.to(device)
-    except (OSError, ValueError, ImportError, RuntimeError, KeyError, TypeError) as error:
+    except LOADING as error:
         raise ModelError(_explain(name, error)) from error
     finally:
         quiet.close()

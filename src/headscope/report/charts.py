@@ -107,11 +107,12 @@ def heat_map(rows: list[Row], unit: str) -> Drawing:
     return drawing
 
 
-def layer_curve(names: list[str], unit: str) -> Drawing:
+def layer_curve(names: list[str], unit: str, intervals: bool) -> Drawing:
     """Heads as points, the mean of each layer as a line, the baseline dashed (Clark's figures).
 
     Args:
         names: the values of the rows' `series`: what is drawn in which colour.
+        intervals: whether the rows have any to draw.
     """
     colour = alt.Color(
         "series:N",
@@ -130,9 +131,9 @@ def layer_curve(names: list[str], unit: str) -> Drawing:
     )
     means = alt.Chart(LAYERS).encode(x=x, color=colour, tooltip=_tooltip(unit))
     line = means.mark_line(strokeWidth=2.5).encode(y=y)
-    band = means.mark_rule(strokeWidth=2.5).encode(y="low:Q", y2="high:Q")
+    bands = [means.mark_rule(strokeWidth=2.5).encode(y="low:Q", y2="high:Q")] if intervals else []
     base = means.mark_line(strokeWidth=1.2, strokeDash=[5, 4]).encode(y="baseline:Q")
-    return alt.layer(points, base, band, line).properties(width=300, height=220)
+    return alt.layer(points, base, *bands, line).properties(width=300, height=220)
 
 
 def profile(rows: list[Row], groups: list[str], unit: str) -> Drawing:

@@ -51,6 +51,13 @@ def render(shown: list[View]) -> str:
     return page("report.html", {"views": data, "map": spec(map_chart())}, sections=sections)
 
 
+def look_page(title: str, heads: int, text: Record) -> str:
+    """The page of one text: every head's map, no statistics."""
+    view = {"charts": [], "maps": [text], "headlines": [], "title": title}
+    data = {"views": [view], "map": spec(map_chart())}
+    return page("look.html", data, title=title, heads=heads, tokens=text["tokens"])
+
+
 def page(template: str, data: Record, **values: Any) -> str:
     """Fill a template; `data` goes to the scripts as JSON that cannot end its element."""
     scripts = [bundle(), asset("report.js")]

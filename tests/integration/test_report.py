@@ -1,0 +1,218 @@
+"""The report in a real browser: it renders, a click works, nothing leaves it, text stays text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tokenizers as tk
+import vl_convert
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+from transformers import PreTrainedTokenizerFast
+
+from headscope.corpus import Example, read
+from headscope.found import Found
+from headscope.look import look
+from headscope.model import Model, wrap
+from headscope.passes import Options
+from headscope.progress import Silent
+from headscope.report.charts import heat_map, spec
+from headscope.report.page import write_report
+from headscope.report.views import View
+from headscope.study import scan
+from tests.browser import installed
+from tests.tiny import network
+from tests.unit.examples import corpus_of
+
+SCRIPT = "<script>window.hacked=1</script>"
+IMAGE = '"><img/src=x/onerror="window.hacked=1">'
+BREAK = "</script><script>window.hacked=1</script>"
+HOSTILE = [SCRIPT, IMAGE, BREAK, "{{7*7}}", "\u2028", "'-window.hacked-'"]
+DRAWN = """() => {
+  const places = [...document.querySelectorAll("section.view:not([hidden]) .chart")];
+  return places.length > 0 && places.every((place) => place.querySelector("svg"));
+}"""
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = installed()
+    if path is None:
+        pytest.skip("no browser could be found or installed (see tests/browser.py)")
+    with sync_playwright() as play:
+        made = play.chromium.launch(executable_path=path, args=FLAGS)
+        yield made
+        made.close()
+
+
+def hostile_model() -> Model:
+    """A model whose very tokens are attacks."""
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *HOSTILE, "a", "b", "c", "."]
+    core = tk.Tokenizer(tk.models.WordLevel({n: i for i, n in enumerate(names)}, unk_token="[UNK]"))
+    core.pre_tokenizer = tk.pre_tokenizers.WhitespaceSplit()
+    core.post_processor = tk.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]"}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, sep_token="[SEP]", **special)
+    return wrap(network("bert"), tokenizer, f"model {IMAGE}")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    examples = [
+        Example(f"{BREAK}{n}", text=f"a {SCRIPT} b {IMAGE} c {BREAK} {{{{7*7}}}} .")
+        for n in range(30)
+    ]
+    corpus = corpus_of(examples, name=f"corpus {SCRIPT}")
+    found = scan(hostile_model(), corpus, progress=Silent(), command=["headscope", BREAK])
+    return write_report([found], tmp_path_factory.mktemp("hostile") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def demo(minilm: Model) -> Found:
+    options = Options(random_weights=True)
+    return scan(minilm, read("tour", limit=40), options=options, progress=Silent())
+
+
+class Visit:
+    """A page that is open, with everything that it asked for and complained of."""
+
+    def __init__(
+        self, browser: Browser, path: Path, width: int = 1280, wait: str | None = None
+    ) -> None:
+        self.page: Page = browser.new_page(viewport={"width": width, "height": 900})
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on(
+            "console",
+            lambda message: (
+                self.complaints.append(message.text)
+                if message.type in ("error", "warning")
+                else None
+            ),
+        )
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        if wait is None:
+            self.page.wait_for_function(DRAWN)
+        else:
+            self.page.wait_for_selector(wait)
+
+
+def test_the_page_renders_and_a_click_shows_the_head(
+    browser: Browser, demo: Found, tmp_path: Path
+) -> None:
+    path = demo.report(tmp_path / "report.html")
+    visit = Visit(browser, path)
+    page = visit.page
+    assert page.locator("h1").inner_text() == "minilm on tour"
+    cell = page.locator(".chart >> nth=1").locator("path[aria-label]").first
+    cell.click()
+    page.wait_for_selector("#head[open] #head-map svg")
+    name = page.locator("#head-name").inner_text()
+    assert name.startswith("L")
+    before = page.locator("#head-map svg").inner_html()
+    assert page.locator("#head-numbers tr").count() > 10
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "before => document.getElementById('head-name').textContent !== before", arg=name
+    )
+    page.select_option("#head-text", "1")
+    page.wait_for_function(
+        "before => document.querySelector('#head-map svg').innerHTML !== before", arg=before
+    )
+    assert "[CLS]" in page.locator("#head-map svg").inner_html()
+    page.keyboard.press("Escape")
+    assert page.locator("#head[open]").count() == 0
+    assert visit.requests == [path.as_uri()]  # the file itself and nothing else
+    assert visit.complaints == []
+
+
+def test_the_table_sorts_and_filters(browser: Browser, demo: Found, tmp_path: Path) -> None:
+    page = Visit(browser, demo.report(tmp_path / "report.html")).page
+    table = page.locator("section.view:not([hidden]) table.heads")
+    assert table.locator("tbody tr").count() == 72
+    table.locator("th", has_text="attention to the previous token").click()
+    assert table.locator("tbody tr").first.get_attribute("data-head") == "L0.H2"
+    page.locator("section.view:not([hidden]) .filter").fill("positional")
+    assert table.locator("tbody tr").count() == 2
+    table.locator("tbody tr").first.click()
+    page.wait_for_selector("#head[open]")
+    assert "positional" in page.locator("#head-name").inner_text()
+
+
+def test_views_switch_between_trained_and_random(
+    browser: Browser, demo: Found, tmp_path: Path
+) -> None:
+    visit = Visit(browser, demo.report(tmp_path / "report.html"))
+    visit.page.select_option("#view", label="minilm with random weights on tour")
+    visit.page.wait_for_function(DRAWN)
+    assert visit.page.locator("h1").inner_text() == "minilm with random weights on tour"
+    assert visit.page.locator("section.view:not([hidden])").count() == 1
+    assert visit.complaints == []
+
+
+def test_a_hostile_corpus_stays_text(browser: Browser, hostile: Path) -> None:
+    visit = Visit(browser, hostile)
+    page = visit.page
+    assert SCRIPT in page.locator("h1").inner_text()
+    page.locator("canvas >> nth=5").click()
+    page.wait_for_selector("#head[open] #head-map svg")
+    drawn = page.locator("#head-map svg").text_content() or ""
+    assert "window.hacked" in drawn
+    page.locator("#head-map svg path[aria-label]").nth(3).hover()
+    page.wait_for_timeout(300)
+    assert BREAK in page.locator("#head-note").inner_text()
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert page.locator("img").count() == 0
+    assert page.locator("body script").count() == 3  # the data, the bundle, ours
+    assert visit.requests == [hostile.as_uri()]
+    assert visit.complaints == []
+
+
+def test_the_policy_blocks_what_is_not_ours(browser: Browser, hostile: Path) -> None:
+    page = Visit(browser, hostile).page
+    page.evaluate(
+        "const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
+        "document.body.append(s); document.body.insertAdjacentHTML("
+        "'beforeend', '<img src=x onerror=\"window.hacked=1\">')"
+    )
+    page.wait_for_timeout(300)
+    assert page.evaluate("typeof window.hacked") == "undefined"
+
+
+def test_on_a_phone_nothing_but_tables_and_charts_scrolls(
+    browser: Browser, demo: Found, tmp_path: Path
+) -> None:
+    page = Visit(browser, demo.report(tmp_path / "report.html"), width=390).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> None:
+    seen = look(minilm, f"The cat {SCRIPT} sat down.", pair=IMAGE)
+    assert seen.maps.shape[:2] == (6, 12)
+    np.testing.assert_allclose(seen.maps.sum(-1), 1, atol=1e-5)
+    assert "srcdoc" in seen._repr_html_()
+    path = seen.save(tmp_path / "look.html")
+    visit = Visit(browser, path, wait="canvas")
+    assert visit.page.locator("canvas").count() == 72
+    visit.page.locator("canvas >> nth=2").click()
+    visit.page.wait_for_selector("#head[open] #head-map svg")
+    assert visit.page.locator("#head-name").inner_text() == "L0.H2"
+    assert visit.page.evaluate("typeof window.hacked") == "undefined"
+    assert visit.requests == [path.as_uri()]
+    assert visit.complaints == []
+
+
+def test_figures_are_real_pictures(demo: Found, tmp_path: Path) -> None:
+    one = replace(View(demo, "tour", "trained"))
+    rows = one.of(one.headlines[0])
+    drawing = spec(heat_map(rows, "share")) | {"datasets": {"heads": rows}}
+    (tmp_path / "map.png").write_bytes(vl_convert.vegalite_to_png(drawing))
+    picture = np.asarray(Image.open(tmp_path / "map.png").convert("RGB")).reshape(-1, 3)
+    assert len(np.unique(picture, axis=0)) > 30  # cells of many shades, not an empty frame
