@@ -42,7 +42,7 @@ bench: $(INSTALLED) ## speed and memory as ratios, into bench/RESULTS.md (needs 
 	$(BIN)/python -m bench.run
 
 docs: $(INSTALLED) ## the pictures of the README, made by the commands it names
-	$(BIN)/python docs/pictures.py
+	$(BIN)/python -m docs.pictures
 
 clean: ## remove the environment and what was made
 	rm -rf $(VENV) headscope-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
