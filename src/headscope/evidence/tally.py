@@ -63,7 +63,8 @@ class Tally:
             counts: (example, head or 1, group or 1), how many they were.
             buckets: (example,)
         """
-        if buckets is not self._buckets:
+        follows = not self._waiting or layer == self._waiting[-1][0] + 1
+        if buckets is not self._buckets or not follows:
             self._settle()
             self._buckets = buckets
         self._waiting.append((layer, sums, counts))
@@ -74,7 +75,6 @@ class Tally:
             return
         buckets, waiting, self._waiting = self._buckets.cpu(), self._waiting, []
         layers = range(waiting[0][0], waiting[0][0] + len(waiting))
-        assert [layer for layer, _, _ in waiting] == list(layers), "layers come in order"
         sums = torch.stack([sums for _, sums, _ in waiting], 1).double().cpu()
         counts = torch.stack([counts for _, _, counts in waiting], 1).double().cpu()
         for store, values in ((self._sums, sums), (self._counts, counts.expand(sums.shape))):

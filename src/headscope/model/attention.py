@@ -32,8 +32,9 @@ class Visible:
         mask: (example, 1, query, key) bool.
     """
 
-    def __init__(self, mask: Tensor) -> None:
+    def __init__(self, mask: Tensor, given: Tensor | None = None) -> None:
         self.mask = mask
+        self.given = given  # as the model handed it over: kept, so that its memory stays its own
         self._bands: dict[int, Tensor] = {}
         self._known: dict[object, object] = {}
 

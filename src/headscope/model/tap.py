@@ -88,13 +88,17 @@ class Tap:
         batch = self.current
         key = 0 if mask is None else mask.data_ptr()
         if key not in self.seen:
-            examples, length = batch.real.shape
-            if mask is None:
-                mask = batch.real[:, None, None, :]
-                if self.adapter.causal:
-                    mask = mask & torch.ones_like(mask[0, 0, 0].expand(length, -1)).tril()
-            self.seen[key] = Visible(mask.expand(examples, 1, length, length))
+            self.seen[key] = Visible(self.simplest(mask, batch.real[:, None, None, :]), mask)
         return self.seen[key]
+
+    def simplest(self, mask: Tensor | None, real: Tensor) -> Tensor:
+        """(example, 1, query, key) the mask; without memory for queries that all see the same."""
+        examples, _, _, length = real.shape
+        if mask is None and self.adapter.causal:
+            mask = real & real.new_ones(length, length).tril()
+        if mask is None or torch.equal(mask, real.expand_as(mask)):
+            mask = real
+        return mask.expand(examples, 1, length, length)
 
     def attend(
         self,

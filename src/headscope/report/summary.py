@@ -30,7 +30,18 @@ def number(value: float | None, unit: str) -> str:
     """
     if value is None:
         return "-"
-    return f"{100 * value:.1f}%" if unit == "share" else f"{value:.2f}"
+    return f"{percent(value)}%" if unit == "share" else f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent; one that is not all is never rounded up to all.
+
+    >>> percent(0.9432), percent(0.99973), percent(0.999999), percent(1.0)
+    ('94.3', '99.97', '>99.99', '100.0')
+    """
+    if 0.9995 <= share < 0.9999:
+        return f"{100 * share:.2f}"
+    return ">99.99" if 0.9999 <= share < 1 else f"{100 * share:.1f}"
 
 
 def interval(row: Row, unit: str) -> str:
@@ -41,8 +52,10 @@ def interval(row: Row, unit: str) -> str:
     """
     if row["low"] is None:
         return "(too few documents)"
-    scale, digits = (100, 1) if unit == "share" else (1, 2)
-    return f"[{scale * row['low']:.{digits}f}, {scale * row['high']:.{digits}f}]"
+    low, high = row["low"], row["high"]
+    if unit == "share":
+        return f"[{percent(low)}, {percent(high)}]"
+    return f"[{low:.2f}, {high:.2f}]"
 
 
 @dataclass(frozen=True)
