@@ -79,7 +79,7 @@ def wait_for_checkpoint(process: subprocess.Popen[str], run: Path, after: float)
 
 
 def left_over(run: Path) -> list[str]:
-    return sorted(path.name for path in run.iterdir() if path.name.startswith("."))
+    return sorted(p.name for p in run.iterdir() if p.name == ".lock" or p.suffix == ".part")
 
 
 COMPLETE = ["best.parquet", "heads.parquet", "maps.parquet", "report.html", "run.json"]
@@ -111,7 +111,7 @@ def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> Non
             pq.read_table(tmp_path / r / f"{name}.parquet") for r in ("killed", "whole")
         )
         assert ours.equals(theirs), name
-    assert [name for name in sorted(p.name for p in run.iterdir()) if name[0] != "."] == COMPLETE
+    assert sorted(path.name for path in run.iterdir()) == COMPLETE
 
 
 @pytest.mark.xdist_group("processes")
@@ -176,6 +176,17 @@ def test_folders_that_are_no_runs(tmp_path: Path) -> None:
     (tmp_path / "half" / "run.json").write_text("{")
     with pytest.raises(RunError, match="not a run's record"):
         scan(tiny("bert"), corpus, out=tmp_path / "half", progress=Silent())
+
+
+def test_what_a_killed_process_leaves_is_no_hindrance(tmp_path: Path) -> None:
+    """Killed between making the folder and writing its record, or while writing a file."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / ".lock").touch()
+    (run / "tmpabc.run.json.part").write_text("{")
+    corpus = corpus_of(letters(30))
+    scan(tiny("bert"), corpus, out=run, only=["focus"], progress=Silent())
+    assert sorted(path.name for path in run.iterdir()) == COMPLETE
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

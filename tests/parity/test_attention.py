@@ -82,6 +82,25 @@ def test_windows_limit_what_modernbert_sees() -> None:
     assert float(seen[1].max()) == 9  # four tokens on both sides, and itself
 
 
+def test_diagonals_do_not_see_what_lies_around_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh memory may hold NaN; a band reaches beyond its map and must not let it in."""
+    model = tiny("bert")
+    batch = model.batch(model.encode([Example("1", text="ab cd ef"), Example("2", text="a")]))
+    real_empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *a, **k: real_empty(*a, **k).fill_(float("nan")))
+    seen: list[Tensor] = []
+
+    def keep(attention: LayerAttention) -> None:
+        inside = attention.visible.in_band(8)[:, None]
+        seen.append((attention.band(8) * inside).sum(-1))
+
+    with model.watch(keep) as tap:
+        tap.forward(batch)
+    for sums in seen:  # short texts: all of a row lies within the band
+        real = sums.transpose(1, 2)[batch.real]
+        torch.testing.assert_close(real, torch.ones_like(real), atol=1e-5, rtol=0)
+
+
 def test_pairs_carry_segments(minilm: Model) -> None:
     example = Example("1", text="The cat sleeps.", pair="It is tired.")
     batch = minilm.batch(minilm.encode([example]))

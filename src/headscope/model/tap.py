@@ -149,7 +149,8 @@ class Workspace:
         """A float32 tensor of this shape with spare room on both sides (see `MARGIN`)."""
         need = shape.numel() + 2 * MARGIN
         if name not in self.memory or self.memory[name].numel() < need:
-            self.memory[name] = torch.empty(need, dtype=torch.float32, device=like.device)
+            # zeros: what lies around a map is multiplied by 0, and must be finite for that
+            self.memory[name] = torch.zeros(need, dtype=torch.float32, device=like.device)
         return self.memory[name][MARGIN : need - MARGIN].view(shape)
 
 

@@ -12,6 +12,8 @@ from typing import BinaryIO
 
 from headscope.errors import RunError
 
+PART = ".part"
+"""How the name of a file ends while it is being written; a killed process may leave one."""
 REASONS = {
     errno.ENOSPC: "the disk is full; make room and run the same command again",
     errno.EDQUOT: "the disk quota is used up; make room and run the same command again",
@@ -38,7 +40,7 @@ def writing(path: Path) -> Iterator[None]:
 def write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     """Write a file through `fill`; it appears whole, replacing what was there, or not at all."""
     with writing(path):
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, name = tempfile.mkstemp(f".{path.name}{PART}", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
                 fill(stream)

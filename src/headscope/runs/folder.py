@@ -20,8 +20,10 @@ from filelock import FileLock, Timeout
 
 from headscope.errors import RunError
 from headscope.evidence import Harvest
-from headscope.runs.atomic import write, write_text, writing
+from headscope.runs.atomic import PART, write, write_text, writing
 from headscope.runs.results import TABLES, Results
+
+LOCK = ".lock"
 
 
 def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
@@ -31,7 +33,7 @@ def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
     """
     record_file = path / "run.json"
     if not record_file.exists():
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and (not path.is_dir() or any(not _ours(one) for one in path.iterdir())):
             kind = "a folder with other things in it" if path.is_dir() else "a file"
             raise RunError(f"{path} is {kind}; give a new or empty folder")
         return None
@@ -45,6 +47,11 @@ def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
     if differs:
         raise RunError(f"{path} holds another run ({differs}); give another folder")
     return record
+
+
+def _ours(path: Path) -> bool:
+    """Whether a file is what a killed process of ours leaves: its lock, a file half-written."""
+    return path.name == LOCK or path.name.endswith(PART)
 
 
 def _differences(before: dict[str, Any], wanted: dict[str, Any], path: str = "") -> str:
@@ -72,7 +79,7 @@ class RunFolder:
 
     def __init__(self, path: Path, study: dict[str, Any], about: dict[str, Any]) -> None:
         self.path = path
-        self._lock = FileLock(path / ".lock")
+        self._lock = FileLock(path / LOCK)
         earlier = check_folder(path, study)
         with writing(path):
             path.mkdir(parents=True, exist_ok=True)
@@ -80,6 +87,8 @@ class RunFolder:
                 self._lock.acquire(timeout=0)
             except Timeout:
                 raise RunError(f"{path} is being written by another headscope") from None
+            for half in path.glob(f"*{PART}"):
+                half.unlink()
         self.record = earlier or about | {"status": "running", "started": _now(), "study": study}
         if earlier is None:
             self._write_record()
@@ -89,7 +98,7 @@ class RunFolder:
 
     def __exit__(self, *error: object) -> None:
         self._lock.release()
-        (self.path / ".lock").unlink(missing_ok=True)
+        (self.path / LOCK).unlink(missing_ok=True)
 
     @property
     def complete(self) -> bool:
