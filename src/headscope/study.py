@@ -22,7 +22,7 @@ from headscope.corpus import (
 from headscope.errors import HeadscopeError
 from headscope.evidence import best_rows, rows
 from headscope.found import Found
-from headscope.model import Model, load
+from headscope.model import Model, load, untrained
 from headscope.passes import Options, Pass, forecast, shards, survey
 from headscope.progress import Silent, progress_for_terminal
 from headscope.runs import Results, RunFolder, check_folder, run, table_of
@@ -60,7 +60,7 @@ def scan(
         return Found.read(out or "")
     with progress or progress_for_terminal() as shown:
         surveys = [survey(model, corpus, kinds, options, shown) for corpus in corpora]
-        models = [model] + ([_untrained(model, options)] if options.random_weights else [])
+        models = [model] + ([untrained(model, options.seed)] if options.random_weights else [])
         passes = [
             Pass(watched, corpus, found, kinds, options, shown)
             for watched in models
@@ -103,17 +103,6 @@ def describe(
 def _about(command: Sequence[str]) -> dict[str, Any]:
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {"command": list(command) or sys.argv, "system": system, "format": 1}
-
-
-def _untrained(model: Model, options: Options) -> Model:
-    """The same architecture with random weights, on the same device."""
-    return load(
-        model.name,
-        random_weights=True,
-        seed=options.seed,
-        device=str(model.network.device),
-        dtype=str(model.network.dtype).removeprefix("torch."),
-    )
 
 
 def _work(

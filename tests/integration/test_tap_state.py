@@ -12,7 +12,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.corpus import Example
 from headscope.errors import ModelError
-from headscope.model import LayerAttention, Model, wrap
+from headscope.model import LayerAttention, Model, untrained, wrap
 from headscope.model.adapters import Adapter, Route
 from headscope.model.tap import watch
 from tests.tiny import CONFIGS, SMALL, tiny, tokenizer
@@ -116,6 +116,18 @@ def test_one_model_in_two_threads_takes_turns() -> None:
     for into in seen:
         assert len(into) == 10 * len(alone)
         assert all(torch.equal(w, alone[n % len(alone)]) for n, w in enumerate(into))
+
+
+def test_untrained_weights_are_drawn_anew_and_alike() -> None:
+    model = tiny("bert")
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    first, again, other = untrained(model, 1), untrained(model, 1), untrained(model, 2)
+    assert torch.equal(torch.rand(1), expected)  # nobody else's random numbers are used up
+    assert first.sha256 == again.sha256 != other.sha256
+    assert first.sha256 != model.sha256
+    assert first.weights == "random"
 
 
 def test_a_model_with_a_head_on_top_can_be_watched() -> None:

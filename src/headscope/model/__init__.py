@@ -2,7 +2,7 @@
 
 from headscope.model.attention import LayerAttention, in_band
 from headscope.model.batch import Batch
-from headscope.model.loading import Model, load, wrap
+from headscope.model.loading import Model, load, untrained, wrap
 from headscope.model.tap import watch
 
-__all__ = ["Batch", "LayerAttention", "Model", "in_band", "load", "watch", "wrap"]
+__all__ = ["Batch", "LayerAttention", "Model", "in_band", "load", "untrained", "watch", "wrap"]

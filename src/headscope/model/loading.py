@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import (
-    AutoConfig,
     AutoModel,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -123,8 +123,6 @@ def pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
 def load(
     name: str | Path,
     *,
-    random_weights: bool = False,
-    seed: int = 0,
     device: str = "cpu",
     dtype: str = "float32",
     allow_pickle: bool = False,
@@ -133,51 +131,55 @@ def load(
     """Load a model by hub id, folder, or `minilm`, ready to be watched.
 
     Args:
-        random_weights: the same architecture untrained, drawn with `seed`.
         allow_pickle: accept weights that are not safetensors (they can run code).
         trust_remote_code: as in transformers; never on its own.
 
-    >>> load("minilm", random_weights=True)
-    minilm (random weights): bert, 6 layers x 12 heads, at most 512 tokens
+    >>> load("minilm").heads
+    12
     """
     if dtype not in ("float32", "bfloat16", "float16"):
         raise ModelError(f"dtype {dtype!r} is not float32, bfloat16 or float16")
     place = bundled.folder() if str(name) == bundled.NAME else name
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    missing: frozenset[str] = frozenset()
     quiet = ExitStack()
     try:
         _hush(quiet)
-        config = AutoConfig.from_pretrained(place, **options)
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
-        if random_weights:
-            torch.manual_seed(seed)
-            network = AutoModel.from_config(
-                copy.deepcopy(config), dtype=getattr(torch, dtype), **options
-            )
-        else:
-            network, info = AutoModel.from_pretrained(
-                place,
-                dtype=getattr(torch, dtype),
-                use_safetensors=None if allow_pickle else True,
-                output_loading_info=True,
-                **options,
-            )
-            missing = frozenset(info["missing_keys"])
+        network, info = AutoModel.from_pretrained(
+            place,
+            dtype=getattr(torch, dtype),
+            use_safetensors=None if allow_pickle else True,
+            output_loading_info=True,
+            **options,
+        )
         network = network.to(device)
     except LOADING as error:
         raise ModelError(_explain(name, error)) from error
     finally:
         quiet.close()
-    lacking = sorted(key for key in missing if "pooler" not in key)
+    lacking = sorted(key for key in info["missing_keys"] if "pooler" not in key)
     if lacking:
         raise ModelError(
             f"{name}: the checkpoint lacks {len(lacking)} weights of the model, such as "
             f"{lacking[0]}; transformers would fill them with random numbers"
         )
-    model = wrap(network, tokenizer, str(name), "random" if random_weights else "trained")
-    model.made_up = missing
+    model = wrap(network, tokenizer, str(name))
+    model.made_up = frozenset(info["missing_keys"])
     return model
+
+
+def untrained(model: Model, seed: int = 0) -> Model:
+    """The same architecture with random weights: what a head does before it has learned anything.
+
+    >>> untrained(load("minilm"))
+    minilm (random weights): bert, 6 layers x 12 heads, at most 512 tokens
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        make = cast(Callable[[PretrainedConfig], PreTrainedModel], type(model.network))
+        network = make(copy.deepcopy(model.network.config))
+    nn.Module.to(network, device=model.network.device, dtype=model.network.dtype)
+    return wrap(network, model.tokenizer, model.name, "random")
 
 
 def _hush(undo: ExitStack) -> None:
