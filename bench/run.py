@@ -119,6 +119,8 @@ def main() -> None:
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
         f"torch {torch.__version__} with {torch.get_num_threads()} threads, float32.", "",
         "## A scan with all analyses against the plain sdpa forward of the same batches", "",
+        "Reading and tokenizing are on neither side; of several takes of each batch the best "
+        "counts, on both sides.", "",
         "| model | WSJ sample (bar: 1.15) | texts of 128 tokens | texts of 512 tokens |",
         "| --- | --- | --- | --- |",
     ]  # fmt: skip
