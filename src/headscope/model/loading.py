@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
@@ -283,7 +284,7 @@ def _output(network: PreTrainedModel, adapter: Adapter, batch: Batch) -> Tensor:
 
 def _explain(name: str | Path, error: Exception) -> str:
     """One sentence on why a model did not load, and what to do."""
-    text = " ".join(str(error).split())
+    text = textwrap.shorten(str(error), 240, placeholder=" ...")
     if "safetensors" in text and Path(name).is_dir():
         return (
             f"{name}: no model.safetensors in this folder; headscope loads only safetensors "
@@ -292,6 +293,6 @@ def _explain(name: str | Path, error: Exception) -> str:
     if not Path(name).exists() and isinstance(error, OSError):
         return (
             f"{name}: neither a folder here nor a model that the hub gave "
-            f"({text[:200]}); MODEL is a hub id, a folder, or 'minilm'"
+            f"({text}); MODEL is a hub id, a folder, or 'minilm'"
         )
-    return f"{name}: cannot be loaded ({type(error).__name__}: {text[:300]})"
+    return f"{name}: cannot be loaded ({type(error).__name__}: {text})"
