@@ -119,7 +119,7 @@ def test_one_model_in_two_threads_takes_turns() -> None:
 
 
 def test_untrained_weights_are_drawn_anew_and_alike() -> None:
-    model = tiny("bert")
+    model = tiny("bert", seed=3)  # tiny models are random too
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)
