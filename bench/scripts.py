@@ -64,7 +64,8 @@ def padded_batches(model: Model, examples: Iterable[Example], length: int, size:
 
 def word_counts(examples: list[Example]) -> tuple[set[str], Counter[str]]:
     counts = Counter(word.lower() for example in examples for word in example.words)
-    return {word for word, _ in counts.most_common(500)}, counts
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    return set(ranked[:500]), counts
 
 
 def add(

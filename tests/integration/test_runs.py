@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -133,11 +134,11 @@ def test_ctrl_c_is_one_sentence_and_resumes(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path, minilm: Model) -> None:
-    arguments = {"out": tmp_path / "run", "only": ["focus"], "progress": Silent()}
+    again_and_again = partial(scan, out=tmp_path / "run", only=["focus"], progress=Silent())
     corpus = corpus_of(letters(40))
-    first = scan(minilm, corpus, **arguments)  # type: ignore[arg-type]
+    first = again_and_again(minilm, corpus)
     stamp = (tmp_path / "run" / "heads.parquet").stat().st_mtime_ns
-    again = scan(minilm, corpus, **arguments)  # type: ignore[arg-type]
+    again = again_and_again(minilm, corpus)
     assert again.heads.equals(first.heads)
     assert (tmp_path / "run" / "heads.parquet").stat().st_mtime_ns == stamp
     record = json.loads((tmp_path / "run" / "run.json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import headscope as hs
 from headscope.corpus import Budget, Example, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.found import Found
-from headscope.model import Model
+from headscope.model import Batch, LayerAttention, Model
 from headscope.passes import Options
 from headscope.progress import Silent
 from headscope.study import scan
@@ -167,13 +168,13 @@ def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
         def start(self) -> None:
             self.own, self.uniform = Tally(self.shape), Tally(self.shape, heads=1)
 
-        def observe(self, attention, batch) -> None:  # type: ignore[no-untyped-def]
+        def observe(self, attention: LayerAttention, batch: Batch) -> None:
             counts = batch.real.sum(1)[:, None, None]
             for tally, maps in ((self.own, attention), (self.uniform, attention.uniform)):
                 diagonal = maps.weights.diagonal(dim1=2, dim2=3) * batch.real[:, None]
                 tally.add(attention.layer, diagonal.sum(-1, keepdim=True), counts, batch.buckets)
 
-        def statistics(self):  # type: ignore[no-untyped-def]
+        def statistics(self) -> Iterator[Statistic]:
             yield Statistic("own", self.own, self.uniform, Unit.SHARE, "", headlines={"": "itself"})
 
     found = scan(tiny("bert"), corpus_of(letters(40)), progress=Silent())

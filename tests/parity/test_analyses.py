@@ -19,9 +19,11 @@ from headscope.passes import Options
 from headscope.progress import Silent
 from headscope.study import scan
 from tests.parity import twins
-from tests.parity.twins import Text
+from tests.parity.twins import Key, Text
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
+
+Totals = dict[tuple[Key, int, int], list[float]]  # sum and count by what, layer, head
 
 SENTENCES = [
     "ab cd ef . gh",
@@ -62,9 +64,9 @@ def texts(model: Model, examples: list[Example]) -> Iterator[Text]:
         model.network.set_attn_implementation("sdpa")
 
 
-def slow(model: Model, examples: list[Example], counts: Counter[str]) -> dict[object, list[float]]:
+def slow(model: Model, examples: list[Example], counts: Counter[str]) -> Totals:
     """Sums and counts of every twin, by what, layer, head."""
-    totals: dict[object, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    totals: Totals = defaultdict(lambda: [0.0, 0.0])
     for text in texts(model, examples):
         for twin in (
             twins.relative_position(text), twins.special_tokens(text), twins.focus(text),
@@ -77,7 +79,7 @@ def slow(model: Model, examples: list[Example], counts: Counter[str]) -> dict[ob
     return totals
 
 
-def check(found: Found, totals: dict[object, list[float]], tolerance: float) -> None:
+def check(found: Found, totals: Totals, tolerance: float) -> None:
     seen = 0
     for row in found.heads.to_pylist():
         if row["head"] is None:
@@ -89,7 +91,7 @@ def check(found: Found, totals: dict[object, list[float]], tolerance: float) -> 
         assert row["value"] == pytest.approx(amount / count, abs=tolerance), (what, row)
         assert row["baseline"] == pytest.approx(base / base_count, abs=1e-6), what
         seen += 1
-    expected = [key for key, (_, count) in totals.items() if count and key[2] >= 0]  # type: ignore[index]
+    expected = [key for key, (_, count) in totals.items() if count and key[2] >= 0]
     assert seen == len(expected)
     assert {row["analysis"] for row in found.heads.to_pylist()} == set(analyses())
 
@@ -130,10 +132,13 @@ def test_scan_equals_the_twins_on_minilm(minilm: Model) -> None:
     found = scan(minilm, corpus, options=Options(), progress=Silent())
     totals = slow(minilm, examples, Counter(frequencies._counts))
     for row in found.heads.to_pylist():
-        if row["head"] is not None and row["statistic"] != "share":
+        if row["head"] is not None:
             what = (row["analysis"], row["statistic"], row["group"], row["direction"])
             amount, count = totals[what, row["layer"], row["head"]]
-            assert row["value"] == pytest.approx(amount / count, abs=1e-5)
+            # float32 may turn one argmax of a near tie; everything else is close
+            tolerance = 1.5 / count if row["statistic"] == "share" else 1e-5
+            assert row["n"] == count
+            assert row["value"] == pytest.approx(amount / count, abs=tolerance)
 
 
 def test_attention_rows_of_a_random_model_are_near_uniform() -> None:

@@ -35,6 +35,10 @@ class Text:
     def length(self) -> int:
         return len(self.special)
 
+    def candidates(self, layer: int, i: int) -> list[int]:
+        """The tokens of the text that query i sees: where its largest weight may fall."""
+        return [j for j in range(self.length) if not self.special[j] and self.visible[layer, i, j]]
+
     def heads(self) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
         """Every head's map, and as head -1 the map of attention to all visible tokens alike."""
         for layer in range(self.maps.shape[0]):
@@ -99,11 +103,7 @@ def offset_argmax(text: Text) -> Iterator[Item]:
             for i in range(text.length):
                 if text.special[i]:
                     continue
-                candidates = [
-                    j
-                    for j in range(text.length)
-                    if not text.special[j] and text.visible[layer, i, j]
-                ]
+                candidates = text.candidates(layer, i)
                 if head < 0:
                     hit = float(i + offset in candidates) / max(len(candidates), 1)
                 else:
@@ -128,11 +128,7 @@ def rare_words(text: Text, counts: Counter[str]) -> Iterator[Item]:
             for i in range(text.length):
                 if text.special[i]:
                     continue
-                candidates = [
-                    j
-                    for j in range(text.length)
-                    if not text.special[j] and text.visible[layer, i, j]
-                ]
+                candidates = text.candidates(layer, i)
                 if head < 0:
                     hit = len([j for j in targets if j in candidates]) / max(len(candidates), 1)
                 else:

@@ -62,7 +62,8 @@ class Tap:
         if getattr(self.model.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = batch.segments
         try:
-            return self.model(**inputs)[0]  # type: ignore[no-any-return]
+            output: Tensor = self.model(**inputs)[0]
+            return output
         finally:
             self.batch, self.seen = None, {}
 

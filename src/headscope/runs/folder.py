@@ -120,7 +120,8 @@ class RunFolder:
     def keep(self, part: int, done: int, harvest: Harvest) -> None:
         """Replace the checkpoint of a part by what its first `done` shards brought in."""
         stored = io.BytesIO()
-        np.savez(stored, done=np.array(done), **harvest.arrays())  # type: ignore[arg-type]
+        arrays: dict[str, Any] = {"done": np.array(done)} | harvest.arrays()
+        np.savez(stored, **arrays)
         write(self._checkpoint(part), lambda stream: stream.write(stored.getbuffer()))
 
     def finish(self, results: Results) -> None:
