@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from headscope.analyses import Analysis, Needs
-from headscope.analyses.maps import Maps
+from headscope.analyses import Analysis, Inputs, Needs
+from headscope.analyses.maps import MAPS, Maps
 from headscope.corpus import (
     BUCKETS,
     Budget,
     Corpus,
+    Example,
     Pieces,
+    Rules,
     Survey,
-    bucket_of,
     frequencies_from,
+    marks_spaces,
+    pack,
     plan,
 )
 from headscope.errors import InputError
@@ -37,6 +40,7 @@ class Options:
             error, because cutting must be asked for.
         frequencies: `corpus`, or `wordfreq:LANGUAGE`.
         random_weights: add the same architecture untrained, drawn with `seed`.
+        rules: choices that the papers make differently.
         budget: how large a batch may be.
         shard: examples that are read, batched by length and merged at a time.
     """
@@ -45,6 +49,7 @@ class Options:
     frequencies: str = "corpus"
     random_weights: bool = False
     seed: int = 0
+    rules: Rules = field(default_factory=Rules)
     budget: Budget = field(default_factory=Budget)
     shard: int = field(default_factory=lambda: SHARD)
 
@@ -55,21 +60,20 @@ def survey(
     kinds: list[type[Analysis]],
     options: Options,
     progress: Silent,
+    *,
+    inputs: Inputs = Inputs.TEXTS,
 ) -> Survey:
-    """One look over a corpus before the model sees it: sizes, word frequencies, bad input."""
-    found = Survey()
+    """One look over a corpus before the model sees it: sizes, annotation, facts, bad input."""
+    found = Survey(options.rules)
     counting = any(Needs.FREQUENCIES in kind.needs for kind in kinds)
     if counting:
         found.frequencies = frequencies_from(options.frequencies)
-    for shard in shards(model, corpus, options):
+    asked = {kind.name: kind.facts(options.rules) for kind in kinds}
+    found.facts = {name: facts for name, facts in asked.items() if facts is not None}
+    for shard in shards(model, corpus, options, inputs):
         for pieces in shard:
             _within_limit(pieces, model, corpus, options)
-            found.examples += 1
-            found.pieces += len(pieces)
-            found.longest = max(found.longest, len(pieces))
-            found.cut += pieces.lost > 0
-            found.lost += pieces.lost
-            found.units.add(bucket_of(pieces.example.unit))
+            found.count(pieces)
             if counting:
                 found.frequencies.count(pieces.words)
     if not found.examples:
@@ -77,7 +81,7 @@ def survey(
         raise InputError(f"no examples{chosen} in it", corpus.paths[0])
     if found.cut:
         progress.say(
-            f"{corpus.name}: {found.cut:,} of {found.examples:,} texts are cut to "
+            f"{corpus.name}: {found.cut:,} of {found.examples:,} {inputs} are cut to "
             f"{options.max_length} pieces; {found.lost:,} pieces are not seen"
         )
     return found
@@ -93,11 +97,25 @@ def _within_limit(pieces: Pieces, model: Model, corpus: Corpus, options: Options
         )
 
 
-def shards(model: Model, corpus: Corpus, options: Options) -> Iterator[list[Pieces]]:
+def shards(
+    model: Model, corpus: Corpus, options: Options, inputs: Inputs = Inputs.TEXTS
+) -> Iterator[list[Pieces]]:
     """The corpus as pieces, so many examples at a time, in its own order."""
-    examples = iter(corpus)
+    examples = iter(corpus) if inputs is Inputs.TEXTS else windows(model, corpus, options)
     while shard := list(islice(examples, options.shard)):
         yield model.encode(shard, options.max_length)
+
+
+def windows(model: Model, corpus: Corpus, options: Options) -> Iterator[Example]:
+    """The documents of a corpus as windows that are as long as the model or the user allows."""
+    limit = options.max_length or model.max_length
+    spare = 2 if marks_spaces(model.tokenizer) else 0  # a space before may split a word anew
+    sentences = (
+        (pieces.example, int((~pieces.special).sum()) + pieces.lost + spare)
+        for shard in shards(model, corpus, options)
+        for pieces in shard
+    )
+    return pack(sentences, limit - model.specials)
 
 
 @dataclass
@@ -110,6 +128,11 @@ class Pass:
     kinds: list[type[Analysis]]
     options: Options
     progress: Silent
+    inputs: Inputs = Inputs.TEXTS
+
+    def shards(self) -> Iterator[list[Pieces]]:
+        """The inputs, so many at a time."""
+        return shards(self.model, self.corpus, self.options, self.inputs)
 
     def start(self) -> list[Analysis]:
         """The analyses with empty tallies."""
@@ -123,6 +146,8 @@ class Pass:
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch the model read one shard."""
         analyses, maps = self.start(), Maps(shard)
+        for analysis in analyses:
+            analysis.begin(shard)
 
         def observe(attention: LayerAttention) -> None:
             for analysis in analyses:
@@ -136,7 +161,9 @@ class Pass:
         harvest = Harvest()
         for analysis in analyses:
             harvest.tallies |= {f"{analysis.name} {k}": v for k, v in analysis.tallies.items()}
-        harvest.exemplars = maps.finish(self.model.tokens)
+            for group, store in analysis.exemplars().items():
+                harvest.exemplars[f"{analysis.name} {group}"] = store
+        harvest.exemplars[MAPS] = maps.finish(self.model.tokens)
         harvest.counts["examples"] = len(shard)
         return harvest
 
@@ -150,7 +177,7 @@ class Pass:
 
     def seconds(self) -> float:
         """How long the pass will take, from a few batches of its first texts."""
-        sample = next(shards(self.model, self.corpus, self.options))[:64]
+        sample = next(self.shards())[:64]
         batches = plan([len(pieces) for pieces in sample], self.options.budget)
         analyses = self.start()
 

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import platform
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import torch
-
-from headscope.analyses import Analysis, about, choose
-from headscope.corpus import (
-    Corpus,
-    read,
-)
+from headscope.analyses import Analysis, Inputs, choose
+from headscope.corpus import Corpus, Survey, read
 from headscope.errors import HeadscopeError
-from headscope.evidence import best_rows, rows
 from headscope.found import Found
+from headscope.gather import Gathered
 from headscope.model import Model, load, untrained
-from headscope.passes import Options, Pass, forecast, shards, survey
+from headscope.passes import Options, Pass, forecast, survey
 from headscope.progress import Silent, progress_for_terminal
-from headscope.runs import Results, RunFolder, check_folder, run, table_of
-from headscope.runs.results import maps_table
+from headscope.runs import Results, RunFolder, check_folder, run
 
 
 def scan(
@@ -43,7 +35,7 @@ def scan(
     Args:
         data: corpora, each reported by itself.
         out: a run folder, which makes the scan resumable; None keeps the results in memory.
-        only: names of analyses; None means all.
+        only: names of analyses; None means all that the annotation allows.
 
     >>> found = scan("minilm", read("tour", limit=24), only=["focus"], progress=Silent())
     >>> found.heads.num_rows
@@ -59,18 +51,18 @@ def scan(
     if earlier and earlier["status"] == "complete":
         return Found.read(out or "")
     with progress or progress_for_terminal() as shown:
-        surveys = [survey(model, corpus, kinds, options, shown) for corpus in corpora]
+        plans = [_plan(model, corpus, kinds, options, shown) for corpus in corpora]
+        if only is not None:
+            _nothing_to_do(plans)
         models = [model] + ([untrained(model, options.seed)] if options.random_weights else [])
-        passes = [
-            Pass(watched, corpus, found, kinds, options, shown)
-            for watched in models
-            for corpus, found in zip(corpora, surveys, strict=True)
-        ]
+        passes = [one for watched in models for plan in plans for one in plan.passes(watched)]
         shown.say(forecast(passes))
+        left_out = {plan.corpus.name: plan.left_out for plan in plans}
+        about = _about(command) | {"study": study, "left_out": left_out}
         if out is None:
-            return Found(**vars(_work(passes, None, study, command)))
+            return Found(**vars(_work(passes, None, about)))
         with RunFolder(Path(out), study, _about(command)) as folder:
-            found = Found(**vars(_work(passes, folder, study, command)))
+            found = Found(**vars(_work(passes, folder, about)))
             found.report(Path(out) / "report.html")
             return found
 
@@ -85,6 +77,62 @@ def _check(model: Model, corpora: list[Corpus], options: Options) -> None:
     if options.max_length is not None and not 3 <= options.max_length <= model.max_length:
         limit = f"between 3 and the {model.max_length} that {model.name} takes"
         raise HeadscopeError(f"--max-length is {options.max_length}, not {limit}")
+
+
+@dataclass
+class Plan:
+    """What will be done with one corpus: which analyses on which inputs, and what is left out."""
+
+    corpus: Corpus
+    parts: dict[Inputs, tuple[list[type[Analysis]], Survey]]
+    left_out: dict[str, str]
+    options: Options
+    progress: Silent
+
+    def passes(self, model: Model) -> Iterator[Pass]:
+        """The passes of a model over the corpus."""
+        for inputs, (kinds, found) in self.parts.items():
+            yield Pass(model, self.corpus, found, kinds, self.options, self.progress, inputs)
+
+
+def _plan(
+    model: Model,
+    corpus: Corpus,
+    kinds: list[type[Analysis]],
+    options: Options,
+    progress: Silent,
+) -> Plan:
+    """Survey a corpus and keep the analyses that its annotation allows."""
+    texts = survey(model, corpus, _of(kinds, Inputs.TEXTS), options, progress)
+    missing = {
+        kind: f"the corpus has no {kind.annotation}"
+        for kind in kinds
+        if kind.annotation is not None and not texts.annotated[kind.annotation]
+    }
+    possible = [kind for kind in kinds if kind not in missing]
+    parts = {}
+    if _of(possible, Inputs.TEXTS):
+        parts[Inputs.TEXTS] = (_of(possible, Inputs.TEXTS), texts)
+    if across := _of(possible, Inputs.WINDOWS):
+        found = survey(model, corpus, across, options, progress, inputs=Inputs.WINDOWS)
+        parts[Inputs.WINDOWS] = (across, found)
+    left_out = {kind.name: reason for kind, reason in missing.items()}
+    if left_out and parts:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        progress.say(f"{corpus.name}: left out {reasons}")
+    return Plan(corpus, parts, left_out, options, progress)
+
+
+def _of(kinds: list[type[Analysis]], inputs: Inputs) -> list[type[Analysis]]:
+    return [kind for kind in kinds if kind.inputs is inputs]
+
+
+def _nothing_to_do(plans: list[Plan]) -> None:
+    """What was asked for by name must be possible somewhere."""
+    for plan in plans:
+        if not plan.parts:
+            name, reason = next(iter(plan.left_out.items()))
+            raise HeadscopeError(f"{name} cannot be done on {plan.corpus.name}: {reason}")
 
 
 def describe(
@@ -102,57 +150,20 @@ def describe(
 
 def _about(command: Sequence[str]) -> dict[str, Any]:
     system = {"python": platform.python_version(), "platform": platform.platform()}
-    return {"command": list(command) or sys.argv, "system": system, "format": 1}
+    return {"command": list(command) or sys.argv, "system": system, "format": 2}
 
 
-def _work(
-    passes: list[Pass], folder: RunFolder | None, study: dict[str, Any], command: Sequence[str]
-) -> Results:
+def _work(passes: list[Pass], folder: RunFolder | None, about: dict[str, Any]) -> Results:
     """Do every pass and turn what it brought in into tables."""
-    begin = time.perf_counter()
-    heads, best, maps, corpora = [], [], [], []
-    statistics: dict[str, dict[str, Any]] = {}
+    gathered = Gathered()
     for part, one in enumerate(passes):
         random = " (random weights)" if one.model.weights == "random" else ""
-        one.progress.begin(f"{one.corpus.name}{random}", one.survey.examples)
-        harvest = run(shards(one.model, one.corpus, one.options), one.work, folder, part, one)
+        packed = " in windows" if one.inputs is Inputs.WINDOWS else ""
+        one.progress.begin(f"{one.corpus.name}{packed}{random}", one.survey.examples)
+        harvest = run(one.shards(), one.work, folder, part, one)
         one.progress.end()
-        for analysis in one.restore(harvest):
-            found = list(analysis.statistics())
-            label = (analysis.name, one.corpus.name, one.model.weights)
-            heads += [rows(statistic, *label) for statistic in found]
-            best += [best_rows(statistic, *label) for statistic in found]
-            short, details = about(type(analysis))
-            statistics[analysis.name] = {
-                "analysis": analysis.name,
-                "about": short,
-                "details": details,
-                "statistics": [statistic.describe() for statistic in found],
-            }
-        maps.append(maps_table(harvest.exemplars, one.corpus.name, one.model.weights))
-        corpora.append(_summary(one))
-    record = _about(command) | {
-        "study": study,
-        "analyses": list(statistics.values()),
-        "corpora": corpora,
-        "seconds": round(time.perf_counter() - begin, 1),
-        "threads": torch.get_num_threads(),
-    }
-    results = Results(record, table_of(heads), table_of(best), pa.concat_tables(maps))
+        gathered.add(one, harvest)
+    results = gathered.results(about)
     if folder:
         folder.finish(results)
     return results
-
-
-def _summary(one: Pass) -> dict[str, Any]:
-    """What a reader must know of a corpus to judge the numbers."""
-    return {
-        "corpus": one.corpus.name,
-        "weights": one.model.weights,
-        "examples": one.survey.examples,
-        "pieces": one.survey.pieces,
-        "longest": one.survey.longest,
-        "cut": one.survey.cut,
-        "lost": one.survey.lost,
-        "buckets": len(one.survey.units),
-    }

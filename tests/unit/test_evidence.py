@@ -158,14 +158,14 @@ def test_rows_are_tidy() -> None:
         tally.add(layer, values * where, where, buckets)
         base.add(layer, torch.full((40, 1, 3), 0.5) * where, where, buckets)
     statistic = Statistic("share", tally, base, Unit.SHARE, "", ("a", "b", "c"))
-    table = rows(statistic, "made", "corpus", "trained")
+    table = rows([statistic], "made", "corpus", "trained")
     assert len({len(column) for column in table.values()}) == 1
     places = list(zip(table["layer"], table["head"], table["group"], strict=True))
     assert len(places) == (4 + 2 + 1) * 2
     assert (None, None, "a") in places
     assert (1, None, "c") in places
     assert not any(group == "b" for _, _, group in places)
-    best = best_rows(statistic, "made", "corpus", "trained")
+    best = best_rows([statistic], "made", "corpus", "trained")
     assert best["group"] == ["a", "c"]
     assert (best["layer"][1], best["head"][1], best["value"][1]) == (1, 1, 1.0)
 
@@ -175,7 +175,7 @@ def test_exemplars_merge_to_one_choice(ranks: list[int], cut: int, size: int) ->
     def store(part: list[int]) -> Exemplars:
         made = Exemplars(size)
         for rank in part:
-            made.offer(Exemplar(rank, str(rank), (), np.zeros((1, 1, 0, 0), np.uint8)))
+            made.offer(Exemplar(rank, str(rank)))
         return made
 
     merged = store(ranks[:cut])
@@ -184,14 +184,16 @@ def test_exemplars_merge_to_one_choice(ranks: list[int], cut: int, size: int) ->
 
 
 def test_a_harvest_survives_being_written_down() -> None:
-    harvest = Harvest(exemplars=2)
+    harvest = Harvest()
+    store = harvest.exemplars["maps of"] = Exemplars(2)
     harvest.tallies["a b"] = tally_of([0.1, 0.2], [1, 5])
     harvest.counts["examples"] = 7
     maps = np.arange(8, dtype=np.uint8).reshape(1, 2, 2, 2)
-    harvest.exemplars.offer(Exemplar(3, "s1", ("<b>", "é"), maps))
+    store.offer(Exemplar(3, "s1", {"tokens": ["<b>", "é"]}, {"maps": maps, "empty": maps[:0]}))
     again = Harvest.from_arrays(harvest.arrays())
     np.testing.assert_array_equal(again.tallies["a b"].sums, harvest.tallies["a b"].sums)
     assert again.counts == harvest.counts
-    (one,) = again.exemplars
-    assert (one.id, one.tokens) == ("s1", ("<b>", "é"))
-    np.testing.assert_array_equal(one.maps, maps)
+    (one,) = again.exemplars["maps of"]
+    assert (one.rank, one.id, one.record) == (3, "s1", {"tokens": ["<b>", "é"]})
+    np.testing.assert_array_equal(one.arrays["maps"], maps)
+    assert one.arrays["empty"].shape == (0, 2, 2, 2)

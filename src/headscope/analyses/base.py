@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from headscope.corpus import Survey
+from headscope.corpus import Annotation, Facts, Pieces, Rules, Survey
 from headscope.errors import HeadscopeError
-from headscope.evidence import Shape, Statistic, Tally
+from headscope.evidence import Exemplar, Exemplars, Shape, Statistic, Tally
 from headscope.model import Batch, LayerAttention
 
 
@@ -20,19 +21,79 @@ class Needs(StrEnum):
     FREQUENCIES = "frequencies"  # how often each word occurs in it
 
 
+class Inputs(StrEnum):
+    """What the model is shown."""
+
+    TEXTS = "texts"  # as the corpus has them: a sentence, a line, a pair
+    WINDOWS = "windows"  # whole sentences of a document packed together
+
+
+@dataclass(frozen=True)
+class Arc:
+    """What a head makes of one word of an example, beside the annotation.
+
+    Attributes:
+        source: the word in question.
+        gold: the words that the annotation links it to.
+        drawn: the word that the head chooses; -1 for none.
+    """
+
+    source: int
+    gold: tuple[int, ...]
+    drawn: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A real text with the arcs that a head draws on it."""
+
+    example: str
+    words: tuple[str, ...]
+    arcs: tuple[Arc, ...]
+
+
 class Analysis(ABC):
     """Observes attention as it streams by and adds to tallies.
 
     A subclass has a docstring (its first paragraph explains it in the report), keeps what it
     counts in attributes that are tallies, and is registered by `@analysis("name")`.
+
+    Attributes:
+        needs: what it wants to know of the corpus before the pass.
+        annotation: what it cannot do without; without it the analysis is left out.
+        inputs: what the model is to be shown.
+        shown: the statistic whose best heads are shown at work, on exemplars.
     """
 
     name: ClassVar[str]
     needs: ClassVar[tuple[Needs, ...]] = ()
+    annotation: ClassVar[Annotation | None] = None
+    inputs: ClassVar[Inputs] = Inputs.TEXTS
+    shown: ClassVar[str | None] = None
 
     def __init__(self, shape: Shape, survey: Survey) -> None:
-        self.shape, self.survey = shape, survey
+        self.shape, self.survey, self.rules = shape, survey, survey.rules
         self.start()
+
+    @classmethod
+    def facts(cls, rules: Rules) -> Facts | None:
+        """Something that counts what the analysis wants to know of the corpus beforehand."""
+        return None
+
+    def begin(self, shard: list[Pieces]) -> None:
+        """Look at the texts of a shard before the model does, to choose exemplars."""
+
+    def exemplars(self) -> dict[str, Exemplars]:
+        """Examples that a person will want to see, by the group that they are examples of."""
+        return {}
+
+    def exemplary(self, group: str | None) -> list[str]:
+        """The names of the stores that have examples of a group."""
+        return [group or ""]
+
+    def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
+        """What the head of a row of best.parquet does on an exemplar of its group."""
+        raise NotImplementedError(f"{self.name} keeps exemplars but cannot show them")
 
     @abstractmethod
     def start(self) -> None:

@@ -12,6 +12,8 @@ from headscope.corpus import Pieces, stable_hash
 from headscope.evidence import Exemplar, Exemplars
 from headscope.model import Batch, LayerAttention
 
+MAPS = "maps"
+"""The name of the store of maps among all exemplars."""
 KEPT = 6
 SHORT, LONG = 6, 24
 """A map of so many tokens can be read; other texts are taken only where there are too few."""
@@ -47,5 +49,6 @@ class Maps:
         for key, pieces in self._chosen.items():
             shown = tuple(tokens(pieces)[:SHOWN])
             maps = np.stack(self._maps[key])
-            self.store.offer(Exemplar(rank(pieces), pieces.example.id, shown, maps))
+            record = {"tokens": list(shown)}
+            self.store.offer(Exemplar(rank(pieces), pieces.example.id, record, {"maps": maps}))
         return self.store

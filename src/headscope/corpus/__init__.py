@@ -1,23 +1,35 @@
 """What the model is shown: readers, examples, the alignment of words and pieces, batches."""
 
+from headscope.corpus.annotation import Annotation
 from headscope.corpus.batching import Budget, plan
 from headscope.corpus.buckets import BUCKETS, bucket_of, stable_hash
-from headscope.corpus.corpus import Corpus, Survey, read
-from headscope.corpus.example import Example
+from headscope.corpus.corpus import Corpus, read
+from headscope.corpus.example import Example, Frame, Link, Mention
 from headscope.corpus.frequencies import frequencies_from
-from headscope.corpus.pieces import Pieces, cut, encode
+from headscope.corpus.pieces import Pieces, cut, encode, marks_spaces
+from headscope.corpus.rules import Rules
+from headscope.corpus.survey import Facts, Survey
+from headscope.corpus.windows import pack
 
 __all__ = [
     "BUCKETS",
+    "Annotation",
     "Budget",
     "Corpus",
     "Example",
+    "Facts",
+    "Frame",
+    "Link",
+    "Mention",
     "Pieces",
+    "Rules",
     "Survey",
     "bucket_of",
     "cut",
     "encode",
     "frequencies_from",
+    "marks_spaces",
+    "pack",
     "plan",
     "read",
     "stable_hash",

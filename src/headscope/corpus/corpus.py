@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files as resources
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 
 from headscope.corpus.example import Example
 from headscope.corpus.files import digest
-from headscope.corpus.frequencies import Frequencies
 from headscope.corpus.readers import Reader, names, reader_for
 from headscope.errors import InputError
 
@@ -79,16 +78,3 @@ def read(source: str | Path, *, limit: int | None = None, documents: str | None 
         raise InputError(f"no such file{hint}; DATA is a path, READER:PATH, or 'tour'", path)
     name = (path.with_suffix("") if path.suffix == ".gz" else path).stem
     return Corpus(name, (path,), reader_for(path, prefix if known else None), limit, documents)
-
-
-@dataclass
-class Survey:
-    """What one look over a corpus tells before the model sees it."""
-
-    examples: int = 0
-    pieces: int = 0
-    longest: int = 0
-    cut: int = 0
-    lost: int = 0
-    units: set[int] = field(default_factory=set)
-    frequencies: Frequencies = field(default_factory=Frequencies)

@@ -37,6 +37,31 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def unit(self) -> NDArray[np.int64]:
+        """(piece,) which unit each piece is part of: a word, or a special by itself.
+
+        Units are counted from 0 in the order of the text; a word without pieces is none.
+        """
+        begins = np.ones(len(self.word), dtype=bool)
+        begins[1:] = (self.word[1:] != self.word[:-1]) | (self.word[1:] < 0)
+        return np.cumsum(begins) - 1
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """(word,) the unit of each word; -1 where the word has no pieces or was cut off."""
+        places = np.full(len(self.words), -1, dtype=np.int64)
+        inside = self.word >= 0
+        places[self.word[inside]] = self.unit[inside]
+        return places
+
+    def words_at(self, units: NDArray[np.int64]) -> NDArray[np.int16]:
+        """Positions of words, given by unit; -1 (no unit) and specials give -1."""
+        place = self.place
+        word = np.full(int(self.unit[-1]) + 2, -1, dtype=np.int16)  # the last one for unit -1
+        word[place[place >= 0]] = np.nonzero(place >= 0)[0]
+        return np.asarray(word[units])
+
 
 def encode(
     examples: Sequence[Example], tokenizer: PreTrainedTokenizerBase, max_length: int
@@ -69,7 +94,7 @@ def _tokenize(
 ) -> list[Any]:
     """Encodings of examples that are all of one kind (split or not, paired or not)."""
     split, paired = bool(examples[0].words), examples[0].is_pair
-    spaced = _marks_spaces(tokenizer)
+    spaced = marks_spaces(tokenizer)
     first: list[Any] = [_split(e.words, e.spaces, spaced) if split else e.text for e in examples]
     second: list[Any] = [_split(e.pair_words, (), spaced) if split else e.pair for e in examples]
     encoded = tokenizer(
@@ -95,7 +120,7 @@ def _split(words: Sequence[str], spaces: Sequence[bool], spaced: bool) -> list[s
     ]
 
 
-def _marks_spaces(tokenizer: PreTrainedTokenizerBase) -> bool:
+def marks_spaces(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Whether the tokenizer is byte-level and leaves the space before a word to the caller."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     return backend is not None and (

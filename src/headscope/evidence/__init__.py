@@ -3,7 +3,7 @@
 from headscope.evidence.exemplars import Exemplar, Exemplars
 from headscope.evidence.harvest import Harvest
 from headscope.evidence.interval import Estimate, estimate
-from headscope.evidence.statistic import COLUMNS, Statistic, Unit, best_rows, rows
+from headscope.evidence.statistic import COLUMNS, Statistic, Unit, best_rows, crossfit, rows
 from headscope.evidence.tally import Shape, Tally
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Tally",
     "Unit",
     "best_rows",
+    "crossfit",
     "estimate",
     "rows",
 ]

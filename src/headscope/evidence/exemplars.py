@@ -7,25 +7,26 @@ is left after merging is what one look over the whole corpus would have chosen.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
 class Exemplar:
-    """One example with the attention of every head on it.
+    """One example with what the heads do on it.
 
     Attributes:
         rank: the hash of its id; low ranks are kept.
-        maps: (layer, head, query, key) uint8, 255 for a weight of 1.
+        record: what is known of the text, as JSON would have it.
+        arrays: what every head does on it, by name; the first two axes are layer and head.
     """
 
     rank: int
     id: str
-    tokens: tuple[str, ...]
-    maps: NDArray[np.uint8]
+    record: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 class Exemplars:
@@ -33,7 +34,7 @@ class Exemplars:
 
     >>> store = Exemplars(size=1)
     >>> for rank in (5, 3, 4):
-    ...     store.offer(Exemplar(rank, f"s{rank}", (), np.zeros((1, 1, 0, 0), np.uint8)))
+    ...     store.offer(Exemplar(rank, f"s{rank}", arrays={"maps": np.zeros((1, 1))}))
     >>> [one.id for one in store]
     ['s3']
     """
@@ -44,10 +45,6 @@ class Exemplars:
 
     def __iter__(self) -> Iterator[Exemplar]:
         return iter(self.kept)
-
-    def wants(self, rank: int) -> bool:
-        """Whether an example of this rank would be kept."""
-        return len(self.kept) < self.size or rank < self.kept[-1].rank
 
     def offer(self, exemplar: Exemplar) -> None:
         """Keep an exemplar if its rank is low enough."""

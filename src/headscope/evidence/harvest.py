@@ -14,7 +14,7 @@ from headscope.evidence.tally import Tally
 
 
 class Harvest:
-    """Tallies by name, exemplars, counts; harvests of two shards merge into one.
+    """Tallies and exemplars by name, counts; harvests of two shards merge into one.
 
     >>> one, two = Harvest(), Harvest()
     >>> one.counts["examples"], two.counts["examples"] = 2, 3
@@ -23,9 +23,9 @@ class Harvest:
     5
     """
 
-    def __init__(self, exemplars: int = 0) -> None:
+    def __init__(self) -> None:
         self.tallies: dict[str, Tally] = {}
-        self.exemplars = Exemplars(exemplars)
+        self.exemplars: dict[str, Exemplars] = {}
         self.counts: Counter[str] = Counter()
 
     def merge(self, other: Harvest) -> None:
@@ -35,32 +35,37 @@ class Harvest:
                 self.tallies[name].merge(tally)
             else:
                 self.tallies[name] = tally
-        self.exemplars.size = max(self.exemplars.size, other.exemplars.size)
-        self.exemplars.merge(other.exemplars)
+        for name, store in other.exemplars.items():
+            self.exemplars.setdefault(name, Exemplars(store.size)).merge(store)
         self.counts.update(other.counts)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything as named arrays, for `numpy.savez`."""
-        record = {
-            "size": self.exemplars.size,
-            "counts": dict(self.counts),
-            "exemplars": [[one.rank, one.id, one.tokens] for one in self.exemplars],
-        }
-        arrays: dict[str, NDArray[Any]] = {"record": np.array(json.dumps(record))}
+        arrays: dict[str, NDArray[Any]] = {}
         for name, tally in self.tallies.items():
             arrays[f"sums {name}"], arrays[f"counts {name}"] = tally.sums, tally.counts
-        for place, exemplar in enumerate(self.exemplars):
-            arrays[f"maps {place}"] = exemplar.maps
-        return arrays
+        stores: dict[str, Any] = {}
+        for name, store in self.exemplars.items():
+            kept = []
+            for one in store:
+                places = {key: f"array {len(arrays) + n}" for n, key in enumerate(one.arrays)}
+                arrays |= {places[key]: array for key, array in one.arrays.items()}
+                kept.append([one.rank, one.id, one.record, places])
+            stores[name] = {"size": store.size, "kept": kept}
+        record = {"counts": dict(self.counts), "exemplars": stores}
+        return arrays | {"record": np.array(json.dumps(record))}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Harvest:
         """The harvest that `arrays` wrote down."""
         record = json.loads(str(arrays["record"]))
-        harvest = cls(record["size"])
+        harvest = cls()
         harvest.counts.update(record["counts"])
-        for place, (rank, name, tokens) in enumerate(record["exemplars"]):
-            harvest.exemplars.offer(Exemplar(rank, name, tuple(tokens), arrays[f"maps {place}"]))
+        for name, stored in record["exemplars"].items():
+            store = harvest.exemplars[name] = Exemplars(stored["size"])
+            for rank, example, known, places in stored["kept"]:
+                found = {key: arrays[place] for key, place in places.items()}
+                store.offer(Exemplar(rank, example, known, found))
         for key, sums in arrays.items():
             kind, _, name = key.partition(" ")
             if kind == "sums":

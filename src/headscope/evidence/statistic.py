@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -26,6 +27,7 @@ class Unit(StrEnum):
     """What a value is."""
 
     SHARE = "share"  # of attention or of cases, 0 to 1
+    POINTS = "points"  # a difference of shares, -1 to 1
     NATS = "nats"  # entropy
 
 
@@ -35,26 +37,36 @@ class Statistic:
 
     Attributes:
         name: as it stands in the run folder.
-        tally: (bucket, layer, head, group)
-        baseline: (bucket, layer, 1, group), from the same examples.
+        tally: (bucket, layer, head, group); (bucket, 1, 1, group) for a number of the corpus
+            that no head has a part in, which is reported for the model as a whole.
+        baseline: (bucket, layer or 1, head or 1, group), from the same examples; None: none.
         groups: what the tally's groups are (offsets, roles); empty where there is one.
         direction: null where it does not apply.
         about: what it means, in a sentence for a reader of the report.
         headlines: groups whose best head is worth a line in a summary, with the words for it
             (the empty string where there are no groups).
-        label: what a head is called whose value in some group is at least `threshold`.
+        label: what a head is called whose value in some group is at least `threshold` and at
+            least `margin` above the baseline.
+        null: what the test compares with, where that is not the baseline.
     """
 
     name: str
     tally: Tally
-    baseline: Tally
+    baseline: Tally | None
     unit: Unit
     about: str
     groups: tuple[str, ...] = ()
     direction: str | None = None
     headlines: dict[str, str] = field(default_factory=dict)
     label: str | None = None
-    threshold: float = 1.0
+    threshold: float = 0.0
+    margin: float = 0.0
+    null: Tally | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether no head has a part in it."""
+        return self.tally.sums.shape[1:3] == (1, 1) and self.baseline is None
 
     def describe(self) -> dict[str, Any]:
         """What the run's record keeps, so that a reader knows what the numbers are."""
@@ -67,44 +79,74 @@ class Statistic:
             "headlines": self.headlines,
             "label": self.label,
             "threshold": self.threshold,
+            "margin": self.margin,
         }
 
 
-def rows(statistic: Statistic, analysis: str, corpus: str, weights: str) -> Rows:
-    """The rows of one statistic: per head, per layer (head null), for the model (both null).
+@dataclass(frozen=True)
+class _Parts:
+    """Sums and counts of the statistic, of its baseline and of what it is tested against."""
 
-    A layer's value pools its heads, the model's pools its layers: sums over sums.
+    sums: Floats
+    counts: Floats
+    base: Floats
+    base_counts: Floats
+    null: Floats
+    null_counts: Floats
+
+    @classmethod
+    def of(cls, statistic: Statistic) -> _Parts:
+        """All (bucket, layer, head, group)."""
+        tally = statistic.tally
+        shape = tally.sums.shape
+        empty = Tally.of(np.full(shape, np.nan), np.ones(shape))
+        base = statistic.baseline or empty
+        null = statistic.null or base
+        arrays = [part for one in (tally, base, null) for part in (one.sums, one.counts)]
+        return cls(*(np.broadcast_to(part, shape) for part in arrays))
+
+    def each(self) -> tuple[Floats, ...]:
+        """In the order of the fields."""
+        return self.sums, self.counts, self.base, self.base_counts, self.null, self.null_counts
+
+
+def rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str) -> Rows:
+    """Rows per head, per layer (head null), for the model (both null).
+
+    A layer's value pools its heads, the model's pools its layers: sums over sums. q is corrected
+    over all heads, groups and directions of a statistic.
     """
     table: Rows = {column: [] for column in COLUMNS}
-    tally, base = statistic.tally, statistic.baseline
-    for pooled in ((), (2,), (1, 2)):
-        arrays = [tally.sums, tally.counts, base.sums, base.counts]
-        parts = [part.sum(axis=pooled, keepdims=True) for part in arrays]
-        places = np.indices(parts[0].shape[1:]).reshape(3, -1)
-        layers = np.full(places.shape[1], -1) if 1 in pooled else places[0]
-        heads = np.full(places.shape[1], -1) if 2 in pooled else places[1]
-        _append(table, statistic, parts, (layers, heads, places[2]), tested=not pooled)
-    return table | _constant(len(table["value"]), statistic, analysis, corpus, weights)
+    for statistic in statistics:
+        parts = _Parts.of(statistic)
+        levels: tuple[tuple[int, ...], ...] = ((1, 2),) if statistic.whole else ((), (2,), (1, 2))
+        for pooled in levels:
+            level = _Parts(*(part.sum(axis=pooled, keepdims=True) for part in parts.each()))
+            places = np.indices(level.sums.shape[1:]).reshape(3, -1)
+            layers = np.full(places.shape[1], -1) if 1 in pooled else places[0]
+            heads = np.full(places.shape[1], -1) if 2 in pooled else places[1]
+            _append(table, statistic, level, (layers, heads, places[2]), tested=not pooled)
+    return _finish(table, analysis, corpus, weights)
 
 
-def best_rows(statistic: Statistic, analysis: str, corpus: str, weights: str) -> Rows:
+def best_rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str) -> Rows:
     """The best head of each group, chosen on one half of the buckets and scored on the other.
 
     The head named is the one chosen on all data; value, interval and test are cross-fitted, so
     that the luck of the choice is not in them.
     """
     table: Rows = {column: [] for column in COLUMNS}
-    tally, base = statistic.tally, statistic.baseline
-    flat = [part.reshape(len(part), -1, part.shape[-1]) for part in (tally.sums, tally.counts)]
-    chosen = [crossfit(part, *flat) for part in flat]  # (bucket, group) each
-    with np.errstate(invalid="ignore", divide="ignore"):
-        overall = _argmax(flat[0].sum(0) / flat[1].sum(0))
-    heads = tally.sums.shape[2]
-    known = [part.sum(axis=(1, 2)) for part in (base.sums, base.counts)]
-    parts = [part[:, None, None] for part in (*chosen, *known)]
-    groups = np.arange(len(overall))
-    _append(table, statistic, parts, (overall // heads, overall % heads, groups), tested=True)
-    return table | _constant(len(table["value"]), statistic, analysis, corpus, weights)
+    for statistic in statistics:
+        if statistic.whole:
+            continue
+        flat = [part.reshape(len(part), -1, part.shape[-1]) for part in _Parts.of(statistic).each()]
+        chosen = _Parts(*(crossfit(part, *flat[:2])[:, None, None] for part in flat))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            overall = _argmax(flat[0].sum(0) / flat[1].sum(0))
+        heads = statistic.tally.sums.shape[2]
+        places = (overall // heads, overall % heads, np.arange(len(overall)))
+        _append(table, statistic, chosen, places, tested=True)
+    return _finish(table, analysis, corpus, weights)
 
 
 def crossfit(values: Floats, sums: Floats, counts: Floats) -> Floats:
@@ -126,28 +168,20 @@ def _argmax(ratios: Floats) -> NDArray[np.int64]:
     return np.asarray(np.where(np.isnan(ratios), -np.inf, ratios).argmax(0))
 
 
-def _constant(size: int, statistic: Statistic, analysis: str, corpus: str, weights: str) -> Rows:
-    values: dict[str, str | None] = {"corpus": corpus, "weights": weights, "analysis": analysis}
-    values |= {"statistic": statistic.name, "direction": statistic.direction}
-    return {column: [value] * size for column, value in values.items()}
-
-
 def _append(
     table: Rows,
     statistic: Statistic,
-    parts: list[Floats],
+    parts: _Parts,
     places: tuple[NDArray[np.int64], ...],
     tested: bool,
 ) -> None:
     """Add rows for (bucket, layer, head, group) parts; places: their layers, heads, groups."""
-    sums, counts, base, base_counts = parts
-    found = estimate(sums, counts, statistic.unit is Unit.SHARE)
+    found = estimate(parts.sums, parts.counts, statistic.unit is Unit.SHARE)
     with np.errstate(invalid="ignore", divide="ignore"):
-        baseline = np.broadcast_to(base.sum(0) / base_counts.sum(0), found.value.shape)
-    p = q = np.full(found.value.shape, np.nan)
+        baseline = parts.base.sum(0) / parts.base_counts.sum(0)
+    p = np.full(found.value.shape, np.nan)
     if tested:
-        p = difference(sums, counts, base, base_counts)[1]
-        q = corrected(p)
+        p = difference(parts.sums, parts.counts, parts.null, parts.null_counts)[1]
     filled = found.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)
@@ -156,6 +190,21 @@ def _append(
     table["group"] += [names[group] for group in groups]
     table["n"] += [int(n) for n in found.n.ravel()[filled]]
     columns = {"value": found.value, "low": found.low, "high": found.high}
-    for column, values in (columns | {"baseline": baseline, "p": p, "q": q}).items():
+    for column, values in (columns | {"baseline": baseline, "p": p}).items():
         numbers = values.ravel()[filled].tolist()
         table[column] += [None if math.isnan(number) else number for number in numbers]
+    table["statistic"] += [statistic.name] * len(groups)
+    table["direction"] += [statistic.direction] * len(groups)
+
+
+def _finish(table: Rows, analysis: str, corpus: str, weights: str) -> Rows:
+    """Fill in q, corrected over everything that has the name of a statistic, and the constants."""
+    size = len(table["value"])
+    names = np.array(table["statistic"], dtype=object)
+    p = np.array([np.nan if one is None else one for one in table["p"]])
+    q = np.full(size, np.nan)
+    for name in dict.fromkeys(table["statistic"]):
+        q[names == name] = corrected(p[names == name])
+    table["q"] = [None if math.isnan(one) else one for one in q.tolist()]
+    constants = {"corpus": corpus, "weights": weights, "analysis": analysis}
+    return table | {column: [value] * size for column, value in constants.items()}

@@ -22,12 +22,15 @@ class Shape:
 
 
 class Tally:
-    """Sums and counts, both float64 (bucket, layer, head, group); tallies of two shards add up.
+    """Sums, float64 (bucket, layer, head, group), and counts; tallies of two shards add up.
+
+    Counts are (bucket, layer, 1, group): what is counted never depends on the head.
 
     Args:
         shape: of the study.
         groups: how many things are tallied side by side (offsets, roles, relations).
         heads: 1 for what is the same for all heads, such as a baseline.
+        layers: 1 for what is the same for all layers too.
 
     >>> import torch
     >>> tally = Tally(Shape(buckets=4, layers=1, heads=2))
@@ -36,10 +39,12 @@ class Tally:
     [1.5, 0.5]
     """
 
-    def __init__(self, shape: Shape, groups: int = 1, heads: int | None = None) -> None:
-        size = (shape.buckets, shape.layers, shape.heads if heads is None else heads, groups)
+    def __init__(
+        self, shape: Shape, groups: int = 1, heads: int | None = None, layers: int | None = None
+    ) -> None:
+        size = (shape.buckets, layers or shape.layers, heads or shape.heads, groups)
         self._sums: Floats = np.zeros(size)
-        self._counts: Floats = np.zeros(size)
+        self._counts: Floats = np.zeros((*size[:2], 1, groups))
         self._waiting: list[tuple[int, Tensor, Tensor]] = []
         self._buckets: Tensor | None = None
 
@@ -51,7 +56,7 @@ class Tally:
 
     @property
     def counts(self) -> Floats:
-        """How many observations they were: (bucket, layer, head, group)."""
+        """How many observations they were: (bucket, layer, 1, group)."""
         self._settle()
         return self._counts
 
@@ -60,7 +65,7 @@ class Tally:
 
         Args:
             sums: (example, head, group), summed over the example's observations.
-            counts: (example, head or 1, group or 1), how many they were.
+            counts: (example, 1, group or 1), how many they were.
             buckets: (example,)
         """
         follows = not self._waiting or layer == self._waiting[-1][0] + 1
@@ -77,7 +82,8 @@ class Tally:
         layers = range(waiting[0][0], waiting[0][0] + len(waiting))
         sums = torch.stack([sums for _, sums, _ in waiting], 1).double().cpu()
         counts = torch.stack([counts for _, _, counts in waiting], 1).double().cpu()
-        for store, values in ((self._sums, sums), (self._counts, counts.expand(sums.shape))):
+        counts = counts.expand(*counts.shape[:3], sums.shape[-1])
+        for store, values in ((self._sums, sums), (self._counts, counts)):
             part = torch.from_numpy(store)[:, layers.start : layers.stop]
             part.index_add_(0, buckets, values)
 
@@ -85,9 +91,13 @@ class Tally:
         """Some of the groups as a tally of their own (a view)."""
         return Tally.of(self.sums[..., groups], self.counts[..., groups])
 
+    def pool(self, members: Floats) -> Tally:
+        """Groups put together: `members` is (group, new group), 0 or 1."""
+        return Tally.of(self.sums @ members, self.counts @ members)
+
     @classmethod
     def of(cls, sums: Floats, counts: Floats) -> Tally:
-        """A tally with these sums and counts, both (bucket, layer, head, group)."""
+        """A tally with these sums (bucket, layer, head, group) and counts (the same, head 1)."""
         tally = cls.__new__(cls)
         tally._sums, tally._counts, tally._waiting, tally._buckets = sums, counts, [], None
         return tally

@@ -4,5 +4,18 @@ from headscope.model.attention import LayerAttention, in_band
 from headscope.model.batch import Batch
 from headscope.model.loading import Model, load, untrained, wrap
 from headscope.model.tap import watch
+from headscope.model.words import Units, WordAttention, diagonals
 
-__all__ = ["Batch", "LayerAttention", "Model", "in_band", "load", "untrained", "watch", "wrap"]
+__all__ = [
+    "Batch",
+    "LayerAttention",
+    "Model",
+    "Units",
+    "WordAttention",
+    "diagonals",
+    "in_band",
+    "load",
+    "untrained",
+    "watch",
+    "wrap",
+]

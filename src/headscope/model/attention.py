@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from headscope.model.batch import Batch
+from headscope.model.words import WordAttention
 
 Result = TypeVar("Result")
 
@@ -101,6 +102,13 @@ class LayerAttention:
     batch: Batch
     scores: Tensor | None = field(default=None, repr=False)
     scratch: Tensor | None = field(default=None, repr=False)
+    _words: dict[str, WordAttention] = field(default_factory=dict, repr=False)
+
+    def words(self, how: str = "mean") -> WordAttention:
+        """Attention between words; from a split word the `mean` over its pieces, or the `first`."""
+        if how not in self._words:
+            self._words[how] = WordAttention(self.weights, self.batch.units, how)
+        return self._words[how]
 
     @property
     def uniform(self) -> LayerAttention:
@@ -126,6 +134,12 @@ class LayerAttention:
     def peak(self) -> Tensor:
         """(example, head, query) the largest weight on a token of the text (no specials)."""
         return self.largest(self.batch.texts)
+
+    @cached_property
+    def received(self) -> Tensor:
+        """(example, head, key) the attention that each token receives, from all real queries."""
+        total: Tensor = (self.weights * self.batch.real[:, None, :, None]).sum(2)
+        return total
 
     def mass(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Attention summed from groups of queries to groups of keys.

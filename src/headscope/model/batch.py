@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from headscope.corpus import Pieces, bucket_of
+from headscope.model.words import Units, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,9 +52,9 @@ class Batch:
         return self.real & ~self.special
 
     @cached_property
-    def lengths(self) -> list[int]:
-        """Real tokens of each example."""
-        return [len(pieces) for pieces in self.pieces]
+    def units(self) -> Units:
+        """The words of the batch, and which pieces are whose."""
+        return units_of(self.pieces, self.ids.shape[1], self.ids.device)
 
 
 def make_batch(

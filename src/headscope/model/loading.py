@@ -101,6 +101,12 @@ class Model:
         """Tokenize examples, cut to `max_length` (default: the model's limit)."""
         return encode(examples, self.tokenizer, max_length or self.max_length)
 
+    @cached_property
+    def specials(self) -> int:
+        """How many specials the tokenizer puts around one text."""
+        (empty,) = self.encode([Example("empty", text="a")])
+        return int(empty.special.sum())
+
     def batch(self, pieces: Sequence[Pieces]) -> Batch:
         """Pad examples into one batch on the model's device."""
         return make_batch(pieces, self.roles, pad_id(self.tokenizer), self.network.device)

@@ -26,7 +26,20 @@ MAPS = pa.schema(
     + [("layer", pa.int32()), ("head", pa.int32())]
     + [("tokens", pa.list_(pa.string())), ("map", pa.binary())]
 )
-TABLES = {"heads": "heads.parquet", "chosen": "best.parquet", "maps": "maps.parquet"}
+ARCS = pa.schema(
+    [(name, pa.string()) for name in COLUMNS[:6]]
+    + [("layer", pa.int32()), ("head", pa.int32()), ("example", pa.string())]
+    + [("words", pa.list_(pa.string())), ("source", pa.list_(pa.int32()))]
+    + [("gold", pa.list_(pa.list_(pa.int32()))), ("drawn", pa.list_(pa.int32()))]
+)
+"""One row per example of a best head: the words asked about, what the annotation links them to,
+and the words that the head chooses (-1: none)."""
+TABLES = {
+    "heads": "heads.parquet",
+    "chosen": "best.parquet",
+    "maps": "maps.parquet",
+    "arcs": "arcs.parquet",
+}
 """The tables of `Results` and their files in a run folder."""
 
 
@@ -40,12 +53,19 @@ def maps_table(exemplars: Exemplars, corpus: str, weights: str) -> pa.Table:
     """One row per text, layer and head; `map` is uint8 (query, key), 255 for a weight of 1."""
     rows = [
         {"corpus": corpus, "weights": weights, "example": one.id, "layer": layer, "head": head,
-         "tokens": list(one.tokens), "map": np.ascontiguousarray(one.maps[layer, head]).tobytes()}
+         "tokens": one.record["tokens"],
+         "map": np.ascontiguousarray(one.arrays["maps"][layer, head]).tobytes()}
         for one in exemplars
-        for layer in range(one.maps.shape[0])
-        for head in range(one.maps.shape[1])
+        for layer in range(one.arrays["maps"].shape[0])
+        for head in range(one.arrays["maps"].shape[1])
     ]  # fmt: skip
     return pa.Table.from_pylist(rows, schema=MAPS)
+
+
+def arcs_table(scenes: list[dict[str, Any]]) -> pa.Table:
+    """What the best heads do on a few annotated texts."""
+    names = ARCS.names
+    return pa.Table.from_pylist([{name: one[name] for name in names} for one in scenes], ARCS)
 
 
 @dataclass
@@ -57,12 +77,14 @@ class Results:
         heads: one row per number (see `evidence.COLUMNS`).
         chosen: the best heads, cross-fitted (best.parquet); the same columns.
         maps: attention maps of a few texts.
+        arcs: what the best heads do on a few annotated texts.
     """
 
     record: dict[str, Any]
     heads: pa.Table
     chosen: pa.Table
     maps: pa.Table
+    arcs: pa.Table
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:

@@ -1,0 +1,215 @@
+"""Coreference: heads that find antecedents (Clark et al. 2019, section 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.base import Analysis, Arc, Inputs, Scene, analysis
+from headscope.corpus import Annotation, Pieces, stable_hash
+from headscope.corpus.mentions import BASELINES, TYPES, Entity, entities
+from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.model import Batch, LayerAttention
+
+GROUPS = ("all", *TYPES)
+HEADLINES = {"all": "antecedents of mentions", "pronoun": "antecedents of pronouns"}
+REFERENCES = {
+    "nearest": "the nearest earlier mention",
+    "head_match": "the nearest earlier mention with the same head word, else the nearest",
+    "sieve": "full string match, then head-word match, then agreement in number, gender and "
+    "person, then the nearest",
+    "chance": "an earlier mention at random",
+}
+SHOWN = 3
+NEAR, FAR = 3, 30
+"""An antecedent so many words away makes an example that can be read."""
+MARGIN = 5
+"""Words that an excerpt has around what it shows."""
+
+Key = tuple[int, int]
+"""A window, and the number of a case in it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mention with an earlier mention of its chain in the window.
+
+    Attributes:
+        mention: the mention; earlier: all mentions before it, the candidates.
+    """
+
+    mention: Entity
+    earlier: tuple[Entity, ...]
+
+    @property
+    def gold(self) -> list[int]:
+        """Which of the earlier mentions are right."""
+        return [n for n, one in enumerate(self.earlier) if one.chain == self.mention.chain]
+
+    def references(self) -> list[float]:
+        """How right each baseline is."""
+        gold = set(self.gold)
+        right = [float(choose(self.mention, self.earlier) in gold) for choose in BASELINES.values()]
+        return [*right, len(gold) / len(self.earlier)]
+
+
+def cases(pieces: Pieces) -> list[Case]:
+    """The questions of a window; mentions whose head word has no pieces are not there."""
+    place = pieces.place
+    seen = [one for one in entities(pieces.example) if place[one.head] >= 0]
+    made = [Case(one, tuple(seen[:number])) for number, one in enumerate(seen)]
+    return [case for case in made if case.gold]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The cases of a batch.
+
+    Attributes:
+        example, query: (case,); candidates, gold: (case, unit) 0 or 1.
+        member: (case, group) whether the case counts in the group.
+    """
+
+    example: Tensor
+    query: Tensor
+    candidates: Tensor
+    gold: Tensor
+    member: Tensor
+
+    def sums(self, values: Tensor, examples: int) -> Tensor:
+        """(example, column, group) from (case, column)."""
+        wide = values[:, :, None] * self.member[:, None]
+        return wide.new_zeros(examples, *wide.shape[1:]).index_add_(0, self.example, wide)
+
+
+@analysis("coreference")
+class Coreference(Analysis):
+    """How often a mention's head word, of all earlier mentions, looks most at one that refers to
+    the same. The baseline takes the nearest earlier mention.
+
+    Whole sentences of a document are packed into windows as long as the model or --max-length
+    allows, without overlap; only mentions inside one window count. The head word of a mention is
+    that of its tree, else its last word; mentions with the same head word are one. Beside it
+    stand the nearest mention with the same head word, a sieve of rules, and chance.
+    """
+
+    annotation = Annotation.MENTIONS
+    inputs = Inputs.WINDOWS
+    shown = "accuracy"
+
+    def start(self) -> None:
+        self.hits = Tally(self.shape, len(GROUPS))
+        self.references = Tally(self.shape, len(REFERENCES) * len(GROUPS), heads=1, layers=1)
+        self._chosen: dict[Key, tuple[str, Pieces, Case]] = {}
+        self._drawn: dict[Key, list[NDArray[np.int16]]] = {}
+
+    def begin(self, shard: list[Pieces]) -> None:
+        """Choose windows by hash, and in each a mention whose antecedent can be shown with it."""
+        wanted = dict.fromkeys(TYPES, SHOWN)
+        for pieces in sorted(shard, key=lambda one: (stable_hash(one.example.id), one.example.id)):
+            open_types = {kind for kind, left in wanted.items() if left}
+            for number, case in enumerate(cases(pieces) if open_types else ()):
+                antecedent = case.earlier[case.gold[-1]]
+                near = NEAR <= case.mention.head - antecedent.head <= FAR
+                if near and case.mention.kind in open_types:
+                    open_types.remove(case.mention.kind)
+                    wanted[case.mention.kind] -= 1
+                    self._chosen[id(pieces), number] = (case.mention.kind, pieces, case)
+        self._drawn = {key: [] for key in self._chosen}
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        asked, known, counts, shown = attention.visible.once(self, lambda: self._ask(batch))
+        words = attention.words(self.rules.pieces)
+        rows = words.weights.transpose(1, 2)[asked.example, asked.query]  # (case, head, unit)
+        weight, drawn = (rows * asked.candidates[:, None]).max(-1)
+        hits = asked.gold.gather(1, drawn) * (weight > 0)
+        self.hits.add(attention.layer, asked.sums(hits, len(batch.pieces)), counts, batch.buckets)
+        if attention.layer == 0:
+            several = counts.repeat(1, 1, len(REFERENCES))
+            self.references.add(0, known, several, batch.buckets)
+        self._keep(drawn.masked_fill(weight == 0, -1), shown)
+
+    def _ask(self, batch: Batch) -> tuple[Asked, Tensor, Tensor, dict[int, Key]]:
+        numbered = [
+            ((id(one), number), row, case)
+            for row, one in enumerate(batch.pieces)
+            for number, case in enumerate(cases(one))
+        ]
+        shown = {n: key for n, (key, _, _) in enumerate(numbered) if key in self._chosen}
+        found = [(row, case) for _, row, case in numbered]
+        size = (len(found), batch.units.text.shape[1])
+        candidates, gold = np.zeros(size, np.float32), np.zeros(size, np.float32)
+        member = np.zeros((len(found), len(GROUPS)), np.float32)
+        member[:, 0] = 1
+        query = np.zeros(len(found), np.int64)
+        for number, (row, case) in enumerate(found):
+            place = batch.pieces[row].place
+            units = place[[one.head for one in case.earlier]]
+            candidates[number, units] = 1
+            gold[number, units[case.gold]] = 1
+            member[number, GROUPS.index(case.mention.kind)] = 1
+            query[number] = place[case.mention.head]
+        example = np.array([row for row, _ in found], dtype=np.int64)
+        arrays = (example, query, candidates, gold, member)
+        asked = Asked(*(torch.from_numpy(array).to(batch.ids.device) for array in arrays))
+        right = np.array([case.references() for _, case in found], dtype=np.float32)
+        right = right.reshape(len(found), len(REFERENCES))
+        known = asked.sums(torch.from_numpy(right).to(batch.ids.device), len(batch.pieces))
+        ones = torch.ones(len(found), 1, device=batch.ids.device)
+        return asked, known.flatten(1)[:, None], asked.sums(ones, len(batch.pieces)), shown
+
+    def _keep(self, drawn: Tensor, shown: dict[int, Key]) -> None:
+        """Keep what every head chooses for the mentions that were chosen to be shown."""
+        for number, key in shown.items():
+            pieces = self._chosen[key][1]
+            self._drawn[key].append(pieces.words_at(drawn[number].cpu().numpy()))
+
+    def exemplars(self) -> dict[str, Exemplars]:
+        stores = {kind: Exemplars(SHOWN) for kind in TYPES}
+        for key, (kind, pieces, case) in self._chosen.items():
+            antecedent = case.earlier[case.gold[-1]].head
+            start = max(0, antecedent - MARGIN)
+            end = min(len(pieces.words), case.mention.head + MARGIN)
+            record = {
+                "words": list(pieces.words[start:end]),
+                "start": start,
+                "mention": case.mention.head,
+                "gold": [case.earlier[n].head for n in case.gold],
+            }
+            arrays = {"drawn": np.stack(self._drawn[key])}  # (layer, head)
+            name = pieces.example.id
+            stores[kind].offer(Exemplar(stable_hash(name), name, record, arrays))
+        return stores
+
+    def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
+        """The mention, its antecedents in the excerpt, and the mention that the head chooses."""
+        record = exemplar.record
+        end = record["start"] + len(record["words"])
+
+        def inside(word: int) -> int:
+            return word - record["start"] if record["start"] <= word < end else -1
+
+        gold = tuple(inside(word) for word in record["gold"] if inside(word) >= 0)
+        drawn = inside(int(exemplar.arrays["drawn"][row["layer"], row["head"]]))
+        arc = Arc(inside(record["mention"]), gold, drawn)
+        return Scene(exemplar.id, tuple(record["words"]), (arc,))
+
+    def statistics(self) -> Iterator[Statistic]:
+        parts = {
+            name: self.references.part(slice(place * len(GROUPS), (place + 1) * len(GROUPS)))
+            for place, name in enumerate(REFERENCES)
+        }
+        yield Statistic(
+            "accuracy", self.hits, parts["nearest"], Unit.SHARE,
+            "how often the mention looks most at one that refers to the same",
+            GROUPS, headlines=HEADLINES,
+        )  # fmt: skip
+        for name, text in REFERENCES.items():
+            about = f"antecedents found without any head: {text}"
+            yield Statistic(name, parts[name], None, Unit.SHARE, about, GROUPS)

@@ -1,0 +1,74 @@
+"""Dependency relations: heads that find syntactic heads (Clark et al. 2019, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from headscope.analyses.base import analysis
+from headscope.analyses.linking import Linking
+from headscope.corpus import Annotation, Example, Link, Rules
+from headscope.corpus.relations import NOT_COUNTED, dependencies, universal
+from headscope.evidence import Statistic, Tally, Unit, crossfit
+
+ALL = "all"
+
+
+@analysis("dependencies")
+class Dependencies(Linking):
+    """How often a head's largest weight joins a word to its syntactic head, relation by relation.
+    The baseline is the best fixed offset of the relation: what position alone can do.
+
+    Over words, specials and the word itself left out. Row: whom the dependent looks at; column:
+    who looks at the dependent; head-row: whether the syntactic head looks at one of its
+    dependents of that relation. A relation includes its subtypes. All: every word but
+    punctuation and roots, which is the unlabelled attachment score. The test compares with what
+    the head's choices would score if relations kept their offsets but not their places; a head
+    10 points above the best fixed offset is called syntactic (Voita and others).
+    """
+
+    annotation = Annotation.TREES
+    label_name = "syntactic"
+
+    @staticmethod
+    def links(example: Example, rules: Rules) -> Iterator[Link]:
+        return dependencies(example, rules)
+
+    def pooled(self, labels: list[str]) -> dict[str, list[str]]:
+        counts = self.known.counts
+        groups = {ALL: [one for one in labels if self.rules.all_words or one not in NOT_COUNTED]}
+        for name in {universal(label) for label in labels} | set(labels):
+            groups[name] = [one for one in labels if name in (one, universal(one))]
+        groups.pop("root", None)
+        size = {name: sum(counts[one] for one in members) for name, members in groups.items()}
+        ranked = sorted(groups, key=lambda name: (name != ALL, -size[name], name))
+        return {name: groups[name] for name in ranked}
+
+    def statistics(self) -> Iterator[Statistic]:
+        yield from super().statistics()
+        yield self._attachment()
+
+    def _attachment(self) -> Statistic:
+        """Unlabelled attachment where every relation has its own best head, or offset."""
+        labels = list(self.labels)
+        counted = [self.rules.all_words or label not in NOT_COUNTED for label in labels]
+        wide = self.hits.sums.reshape(self.shape.buckets, -1, self.hits.sums.shape[-1])
+        size = len(labels)
+        heads = np.concatenate([wide[..., :size], wide[..., size : 2 * size]], 1)
+        cases = np.broadcast_to(self.hits.counts[:, 0, :, :size], heads.shape)
+        fixed, _ = self.known.centres[0].fixed_hits(size)
+        best = [
+            crossfit(one, one, cases[:, :1].repeat(one.shape[1], 1))[:, counted].sum(1)
+            for one in (heads, fixed)
+        ]
+        count = cases[:, 0, counted].sum(1)
+        return Statistic(
+            "attachment",
+            Tally.of(
+                np.stack(best, -1)[:, None, None], np.stack([count, count], -1)[:, None, None]
+            ),
+            None, Unit.SHARE,
+            "unlabelled attachment score where every relation has its own best head, or offset",
+            ("best head per relation", "best offset per relation"),
+        )  # fmt: skip

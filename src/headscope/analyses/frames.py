@@ -1,0 +1,178 @@
+"""Semantic frames: heads that join frame elements to their target (Kovaleva et al. 2019, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.base import Analysis, Arc, Scene, analysis
+from headscope.corpus import Annotation, Frame, Pieces, stable_hash
+from headscope.corpus.frames import Place, chosen, elsewhere, place
+from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.model import Batch, LayerAttention
+
+SHOWN = 6
+GROUP = ""
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Frames of a batch, and other places in their sentences where they would fit.
+
+    Attributes:
+        example, query, key: (pair,) pieces of an element and of a target.
+        spot: (pair,) which place it belongs to; frame: (place,) whose place; own: (place,)
+            whether it is the frame's own.
+        home: (frame,) the example of each frame.
+    """
+
+    example: Tensor
+    query: Tensor
+    key: Tensor
+    spot: Tensor
+    frame: Tensor
+    own: Tensor
+    home: Tensor
+
+
+@analysis("frames")
+class Frames(Analysis):
+    """The largest weight from a frame element to the word that evokes the frame (its target),
+    averaged over frames. Heads high above the baseline follow semantic roles.
+
+    Over pieces, all pairs of them. Sentences of at most 12 words, core elements of at most 3
+    words that stand at least 2 words away from the target. The baseline is the mean of the same
+    maximum over all other places of the sentence with the same lengths and distances, mirrored
+    ones included; a frame that fits nowhere else has no part in it.
+    """
+
+    annotation = Annotation.FRAMES
+    shown = "largest"
+
+    def start(self) -> None:
+        self.largest, self.elsewhere = Tally(self.shape), Tally(self.shape)
+        self._chosen: dict[int, Pieces] = {}
+        self._drawn: dict[int, list[NDArray[np.int16]]] = {}
+
+    def begin(self, shard: list[Pieces]) -> None:
+        """Choose the sentences whose ids hash lowest."""
+        with_frames = [one for one in shard if any(chosen(one.example, self.rules))]
+        with_frames.sort(key=lambda one: (stable_hash(one.example.id), one.example.id))
+        self._chosen = {id(one): one for one in with_frames[:SHOWN]}
+        self._drawn = {key: [] for key in self._chosen}
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        cases, counts, others = attention.visible.once(self, lambda: self._cases(batch))
+        weights = attention.weights[cases.example, :, cases.query, cases.key]  # (pair, head)
+        places, heads = len(cases.frame), weights.shape[1]
+        most = weights.new_zeros(places, heads)
+        most.scatter_reduce_(0, cases.spot[:, None].expand(-1, heads), weights, "amax")
+        frames = weights.new_zeros(2, len(cases.home), heads)
+        for own in (0, 1):
+            mine = cases.own == own
+            frames[own].index_add_(0, cases.frame[mine], most[mine])
+        fits = torch.bincount(cases.frame, minlength=len(cases.home)) - 1
+        frames[0] /= fits[:, None].clamp_min(1)
+        sums = weights.new_zeros(2, len(batch.pieces), heads)
+        sums.index_add_(1, cases.home, frames)
+        self.elsewhere.add(attention.layer, sums[0, :, :, None], others, batch.buckets)
+        self.largest.add(attention.layer, sums[1, :, :, None], counts, batch.buckets)
+        self._keep(attention, batch)
+
+    def _cases(self, batch: Batch) -> tuple[Cases, Tensor, Tensor]:
+        pairs: list[tuple[int, int, int, int]] = []
+        spots: list[tuple[int, bool]] = []
+        homes: list[int] = []
+        fits: list[bool] = []
+        for row, pieces in enumerate(batch.pieces):
+            for frame in self._seen(pieces):
+                spare = elsewhere(frame, len(pieces.example.words))
+                usable = [pieces_of(pieces, spot) for spot in (place(frame), *spare)]
+                for number, found in enumerate(usable):
+                    if number == 0 or found:
+                        pairs += [(row, query, key, len(spots)) for query, key in found]
+                        spots.append((len(homes), number == 0))
+                homes.append(row)
+                fits.append(any(usable[1:]))
+        device = batch.ids.device
+        columns = torch.tensor(pairs, dtype=torch.long, device=device).view(-1, 4)
+        frame_of = torch.tensor([frame for frame, _ in spots], dtype=torch.long, device=device)
+        own = torch.tensor([own for _, own in spots], dtype=torch.long, device=device)
+        home = torch.tensor(homes, dtype=torch.long, device=device)
+        counts = torch.bincount(home, minlength=len(batch.pieces))[:, None, None]
+        fit = torch.tensor(fits, dtype=torch.bool, device=device)
+        others = torch.bincount(home[fit], minlength=len(batch.pieces))[:, None, None]
+        example, query, key, spot = columns.unbind(1)
+        return Cases(example, query, key, spot, frame_of, own, home), counts, others
+
+    def _seen(self, pieces: Pieces) -> Iterator[Frame]:
+        """The frames of a text that pass the filter and have pieces."""
+        for frame in chosen(pieces.example, self.rules):
+            if pieces_of(pieces, place(frame)):
+                yield frame
+
+    def _keep(self, attention: LayerAttention, batch: Batch) -> None:
+        """Keep the word that every element of the chosen sentences looks at most."""
+        for row, pieces in enumerate(batch.pieces):
+            if id(pieces) not in self._chosen:
+                continue
+            words = attention.words(self.rules.pieces)
+            weights = words.weights[row] * words.units.text[row]  # (head, unit, unit)
+            home = pieces.place
+            drawn = []
+            for frame in self._seen(pieces):
+                for _, start, end in frame.elements:
+                    mine = torch.from_numpy(home[start:end][home[start:end] >= 0])
+                    most = weights[:, mine].amax(1)
+                    most[:, mine] = 0
+                    drawn.append(most.argmax(-1).cpu().numpy())
+            self._drawn[id(pieces)].append(pieces.words_at(np.stack(drawn, 1)))
+
+    def exemplars(self) -> dict[str, Exemplars]:
+        store = Exemplars(SHOWN)
+        for key, pieces in self._chosen.items():
+            arcs = [
+                [start, end, frame.target]
+                for frame in self._seen(pieces)
+                for _, start, end in frame.elements
+            ]
+            record = {"words": list(pieces.words), "arcs": arcs}
+            arrays = {"drawn": np.stack(self._drawn[key])}  # (layer, head, element)
+            name = pieces.example.id
+            store.offer(Exemplar(stable_hash(name), name, record, arrays))
+        return {GROUP: store}
+
+    def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
+        """From the last word of each element to the target, and to where the head looks most."""
+        drawn = exemplar.arrays["drawn"][row["layer"], row["head"]]
+        arcs = [
+            Arc(end - 1, (target,), int(choice))
+            for (_, end, target), choice in zip(exemplar.record["arcs"], drawn, strict=True)
+        ]
+        return Scene(exemplar.id, tuple(exemplar.record["words"]), tuple(arcs))
+
+    def statistics(self) -> Iterator[Statistic]:
+        yield Statistic(
+            "largest", self.largest, self.elsewhere, Unit.SHARE,
+            "mean of the largest weight from a frame element to the target",
+            headlines={GROUP: "frame element to target"},
+        )  # fmt: skip
+
+
+def pieces_of(pieces: Pieces, spot: Place) -> list[tuple[int, int]]:
+    """(query, key) pieces of elements with pieces of the target; empty if any has none."""
+    target, spans = spot
+    keys = np.nonzero(pieces.word == target)[0].tolist()
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        queries = np.nonzero((pieces.word >= start) & (pieces.word < end))[0].tolist()
+        if not queries or not keys:
+            return []
+        found += [(query, key) for query in queries for key in keys]
+    return found

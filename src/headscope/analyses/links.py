@@ -1,0 +1,30 @@
+"""Any links: words that a user has linked, whatever the links mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.base import analysis
+from headscope.analyses.linking import Linking
+from headscope.corpus import Annotation, Example, Link, Rules
+
+
+@analysis("links")
+class Links(Linking):
+    """How often a head's largest weight joins two words that the corpus links, label by label:
+    aligned words, arguments, mapped atoms. The baseline is the best fixed offset of the label.
+
+    Over words, specials and the word itself left out. Row: whom the source looks at; column: who
+    looks at the source; head-row: whether the target looks at one of its sources. The test
+    compares with what the head's choices would score if links kept their offsets but not their
+    places.
+    """
+
+    annotation = Annotation.LINKS
+
+    @staticmethod
+    def links(example: Example, rules: Rules) -> Iterator[Link]:
+        yield from example.links
+
+    def pooled(self, labels: list[str]) -> dict[str, list[str]]:
+        return {"all": labels} | {label: [label] for label in labels if label != "all"}

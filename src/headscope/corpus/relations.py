@@ -1,0 +1,42 @@
+"""Links between words that a corpus annotates: dependencies, and links that a user brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.corpus.example import Example, Link
+from headscope.corpus.rules import Rules
+
+NOWHERE = -1
+"""The target of a root."""
+NOT_COUNTED = frozenset({"punct", "root"})
+"""Relations that are no part of an unlabelled attachment score."""
+POSSESSIVE = frozenset({"'s", "s'", "’s", "s’"})
+
+
+def dependencies(example: Example, rules: Rules) -> Iterator[Link]:
+    """From every word to its syntactic head, labelled with the relation.
+
+    Roots have no head among the words: they are left out unless all words are to count.
+
+    >>> example = Example("1", words=("Cats", "sleep"), heads=(1, -1), relations=("nsubj", "root"))
+    >>> [(link.source, link.target, link.label) for link in dependencies(example, Rules())]
+    [(0, 1, 'nsubj')]
+    """
+    for word, (head, relation) in enumerate(zip(example.heads, example.relations, strict=True)):
+        if head < 0:
+            if rules.all_words:
+                yield Link(word, NOWHERE, "root")
+            continue
+        following = example.words[word + 1] if word + 1 < len(example.words) else ""
+        shifted = rules.possessive and relation == "poss" and following in POSSESSIVE
+        yield Link(word + 1 if shifted else word, head, relation)
+
+
+def universal(relation: str) -> str:
+    """A relation without its subtype.
+
+    >>> universal("nsubj:pass")
+    'nsubj'
+    """
+    return relation.partition(":")[0]

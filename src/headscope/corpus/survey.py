@@ -1,0 +1,54 @@
+"""What one look over a corpus tells before the model sees it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headscope.corpus.annotation import Annotation, carried
+from headscope.corpus.buckets import bucket_of
+from headscope.corpus.frequencies import Frequencies
+from headscope.corpus.pieces import Pieces
+from headscope.corpus.rules import Rules
+
+
+class Facts(Protocol):
+    """Something that an analysis wants to know of the whole corpus before the pass."""
+
+    def count(self, pieces: Pieces) -> None:
+        """Look at one text."""
+
+
+@dataclass
+class Survey:
+    """Sizes, annotation, word frequencies, and whatever analyses want to know beforehand.
+
+    Attributes:
+        units: buckets of evidence that are not empty.
+        annotated: how many texts carry each kind of annotation.
+        facts: what analyses count for themselves, by the name of the analysis.
+    """
+
+    rules: Rules = field(default_factory=Rules)
+    examples: int = 0
+    pieces: int = 0
+    longest: int = 0
+    cut: int = 0
+    lost: int = 0
+    units: set[int] = field(default_factory=set)
+    annotated: Counter[Annotation] = field(default_factory=Counter)
+    frequencies: Frequencies = field(default_factory=Frequencies)
+    facts: dict[str, Facts] = field(default_factory=dict)
+
+    def count(self, pieces: Pieces) -> None:
+        """Look at one text."""
+        self.examples += 1
+        self.pieces += len(pieces)
+        self.longest = max(self.longest, len(pieces))
+        self.cut += pieces.lost > 0
+        self.lost += pieces.lost
+        self.units.add(bucket_of(pieces.example.unit))
+        self.annotated.update(carried(pieces.example))
+        for facts in self.facts.values():
+            facts.count(pieces)

@@ -1,0 +1,108 @@
+"""What the passes of a study brought in, as tables and as the run's record."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import torch
+
+from headscope.analyses import Analysis, Inputs, about
+from headscope.analyses.maps import MAPS
+from headscope.evidence import Harvest, Statistic, best_rows, rows
+from headscope.passes import Pass
+from headscope.runs import Results, table_of
+from headscope.runs.results import arcs_table, maps_table
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Gathered:
+    """Collects tables pass by pass."""
+
+    begun: float = field(default_factory=time.perf_counter)
+    heads: list[dict[str, list[Any]]] = field(default_factory=list)
+    best: list[dict[str, list[Any]]] = field(default_factory=list)
+    maps: list[pa.Table] = field(default_factory=list)
+    arcs: list[Row] = field(default_factory=list)
+    analyses: dict[str, Row] = field(default_factory=dict)
+    corpora: dict[tuple[str, str], Row] = field(default_factory=dict)
+
+    def add(self, one: Pass, harvest: Harvest) -> None:
+        """Take in what a pass brought in."""
+        place = (one.corpus.name, one.model.weights)
+        for analysis in one.restore(harvest):
+            found = list(analysis.statistics())
+            self.heads.append(rows(found, analysis.name, *place))
+            best = best_rows(found, analysis.name, *place)
+            self.best.append(best)
+            self.arcs += scenes(analysis, best, harvest)
+            self._describe(analysis, found)
+        if place not in self.corpora:  # texts come before windows
+            self.maps.append(maps_table(harvest.exemplars[MAPS], *place))
+            self.corpora[place] = {"corpus": place[0], "weights": place[1]} | sizes(one)
+        if one.inputs is Inputs.WINDOWS:
+            limit = one.options.max_length or one.model.max_length
+            self.corpora[place]["windows"] = sizes(one) | {"limit": limit}
+
+    def _describe(self, analysis: Analysis, found: list[Statistic]) -> None:
+        """Keep what the numbers are; corpora may differ in their groups."""
+        short, details = about(type(analysis))
+        known = self.analyses.setdefault(
+            analysis.name,
+            {"analysis": analysis.name, "about": short, "details": details, "statistics": []},
+        )
+        for statistic in (one.describe() for one in found):
+            key = (statistic["statistic"], statistic["direction"])
+            for other in known["statistics"]:
+                if (other["statistic"], other["direction"]) == key:
+                    other["groups"] += [g for g in statistic["groups"] if g not in other["groups"]]
+                    break
+            else:
+                known["statistics"].append(statistic)
+
+    def results(self, record: Row) -> Results:
+        """Everything as tables."""
+        record = record | {
+            "analyses": list(self.analyses.values()),
+            "corpora": list(self.corpora.values()),
+            "seconds": round(time.perf_counter() - self.begun, 1),
+            "threads": torch.get_num_threads(),
+        }
+        tables = (table_of(self.heads), table_of(self.best), pa.concat_tables(self.maps))
+        return Results(record, *tables, arcs_table(self.arcs))
+
+
+def sizes(one: Pass) -> Row:
+    """What a reader must know of the inputs to judge the numbers."""
+    return {
+        "examples": one.survey.examples,
+        "pieces": one.survey.pieces,
+        "longest": one.survey.longest,
+        "cut": one.survey.cut,
+        "lost": one.survey.lost,
+        "buckets": len(one.survey.units),
+    }
+
+
+def scenes(analysis: Analysis, best: dict[str, list[Any]], harvest: Harvest) -> list[Row]:
+    """What the best heads of an analysis do on the exemplars of their group."""
+    made = []
+    for values in zip(*best.values(), strict=True):
+        row = dict(zip(best, values, strict=True))
+        if row["statistic"] != analysis.shown:
+            continue
+        for name in analysis.exemplary(row["group"]):
+            for exemplar in harvest.exemplars.get(f"{analysis.name} {name}", ()):
+                scene = analysis.scene(exemplar, row)
+                made.append(
+                    row
+                    | {"example": scene.example, "words": list(scene.words)}
+                    | {"source": [arc.source for arc in scene.arcs]}
+                    | {"gold": [list(arc.gold) for arc in scene.arcs]}
+                    | {"drawn": [arc.drawn for arc in scene.arcs]}
+                )
+    return made
