@@ -20,9 +20,10 @@ from headscope.found import Found
 from headscope.model import load
 from headscope.passes import Options
 from headscope.progress import progress_for_terminal
-from headscope.report import summary, write_report
+from headscope.report import write_report
 from headscope.report.figures import write_figures
 from headscope.study import scan
+from headscope.terminal import show
 
 app = typer.Typer(
     help="What the attention heads of a transformer do, with evidence on every number.",
@@ -93,6 +94,24 @@ def scan_command(
     frequencies: Annotated[
         str, typer.Option(help="Of words: 'corpus', or 'wordfreq:LANGUAGE'.")
     ] = "corpus",
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Leave out relations with fewer instances.")
+    ] = 100,
+    pieces: Annotated[
+        str, typer.Option(help="Attention from a split word: 'mean' of its pieces, or 'first'.")
+    ] = "mean",
+    possessive: Annotated[
+        bool, typer.Option("--possessive", help="Before 's, score the 's for poss (Clark's code).")
+    ] = False,
+    all_words: Annotated[
+        bool, typer.Option("--all-words", help="Let punctuation and roots count among all.")
+    ] = False,
+    clip_offsets: Annotated[
+        bool, typer.Option("--clip-offsets", help="A fixed offset outside the text is its edge.")
+    ] = False,
+    negations: Annotated[
+        Path | None, typer.Option(help="A file of negating words, one a line, for this language.")
+    ] = None,
     figures: Figures = None,
     device: Device = "cpu",
     dtype: Dtype = "float32",
@@ -124,7 +143,20 @@ def scan_command(
         *(corpus.read(one, limit=limit, documents=documents) for one in data),
         out=out,
         only=only.split(",") if only else None,
-        options=Options(max_length, frequencies, random_weights, seed),
+        options=Options(
+            max_length,
+            frequencies,
+            random_weights,
+            seed,
+            corpus.Rules(
+                pieces=pieces,
+                possessive=possessive,
+                all_words=all_words,
+                clip=clip_offsets,
+                min_count=min_count,
+                negations=corpus.word_list(negations) if negations else (),
+            ),
+        ),
         progress=progress_for_terminal(),
         command=["headscope", *sys.argv[1:]],
     )
@@ -144,7 +176,7 @@ def demo(
         "minilm",
         "tour",
         out=out,
-        options=Options(random_weights=True),
+        options=Options(random_weights=True, rules=corpus.Rules(min_count=20)),
         progress=progress_for_terminal(),
         command=["headscope", *sys.argv[1:]],
     )
@@ -205,24 +237,27 @@ def _finish(found: Found, out: Path, figures: Path | None, as_json: bool) -> Non
     if as_json:
         print(json.dumps(_summary(found, page), indent=2))
         return
-    for name, lines in found.lines():
-        table = Table(title=f"{found.record['study']['model']['name']} on {name}")
-        for place, column in enumerate(summary.COLUMNS):
-            table.add_column(column, justify="right" if place > 1 else "left", no_wrap=place > 0)
-        for line in lines:
-            table.add_row(*line.cells)
-        Console().print(table)
-        for label, row in summary.labelled(found, name):
-            head = summary.head_name(row["layer"], row["head"])
-            share = summary.number(row["value"], "share")
-            print(f"{head} is {label}: {share} at offset {row['group']}")
+    show(found, Console())
     print(page)
 
 
 def _summary(found: Found, page: Path) -> dict[str, Any]:
-    best = {name: [{"best head for": line.text} | line.row for line in lines]
-            for name, lines in found.lines()}  # fmt: skip
-    return {"report": str(page), "model": found.record["study"]["model"], "best": best}
+    return {
+        "report": str(page),
+        "model": found.record["study"]["model"],
+        "best": {
+            name: [{"best head for": line.text} | line.row for line in lines]
+            for name, lines in found.lines()
+        },
+        "relations": {
+            name: {
+                one.name: {way: best.accuracy for way, best in one.ways.items()}
+                for one in found.relations(name)
+            }
+            for name in found.corpora
+        },
+        "left_out": found.record["left_out"],
+    }
 
 
 def main() -> None:

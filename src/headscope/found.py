@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from headscope.errors import HeadscopeError
-from headscope.report import figures, summary, write_report
-from headscope.runs import Results
+from headscope.report import figures, summary, tables, write_report
+from headscope.runs import Results, rows_of
 from headscope.runs.atomic import write
 
 if TYPE_CHECKING:
@@ -80,7 +79,10 @@ class Found(Results):
         """The head with the largest value, chosen and scored on different halves of the data.
 
         Args:
-            group: an offset (-1) or a role ("separator"), where the analysis has groups.
+            group: an offset (-1), a role ("separator") or a relation ("det"), where the analysis
+                has groups.
+            direction: of attention, where the analysis has several; None: for relations the
+                better of row and column, as Clark's table 1.
         """
         if isinstance(group, int):
             group = f"{group:+d}" if group else "0"
@@ -92,9 +94,14 @@ class Found(Results):
             "direction": direction,
         }
         asked = {column: value for column, value in wanted.items() if value is not None}
-        rows = select(self.chosen, asked).to_pylist()
+        rows = rows_of(self.chosen, **asked)
         if not rows:
             raise HeadscopeError(f"no such number in this run: {asked}")
+        if statistic is None and any(row["statistic"] == "accuracy" for row in rows):
+            rows = [row for row in rows if row["statistic"] == "accuracy"]
+        if direction is None and len({row["direction"] for row in rows}) > 1:
+            both = [row for row in rows if row["direction"] in ("row", "column")]
+            rows = sorted(both or rows, key=lambda row: -row["value"])
         if len({(row["statistic"], row["group"]) for row in rows}) > 1:
             there = sorted({f"{row['statistic']} {row['group'] or ''}".strip() for row in rows})
             raise HeadscopeError(f"say which of {analysis} you mean: {', '.join(there)}")
@@ -132,6 +139,22 @@ class Found(Results):
         """Write every chart of the report as PNG and SVG."""
         return figures.write_figures([self], Path(folder))
 
+    def relations(
+        self, corpus: str | None = None, weights: str = "trained", analysis: str = "dependencies"
+    ) -> list[tables.Relation]:
+        """Every relation with its best heads and its best fixed offset: Clark's table 1."""
+        return tables.relations(self, corpus or self.corpora[0], weights, analysis)
+
+    def antecedents(
+        self, corpus: str | None = None, weights: str = "trained"
+    ) -> tables.Antecedents | None:
+        """Who finds antecedents how often: Clark's table 2; None without mention chains."""
+        return tables.antecedents(self, corpus or self.corpora[0], weights)
+
+    def across(self, weights: str = "trained") -> tables.Across | None:
+        """Relations by corpus, and the heads that keep their role; None for a single treebank."""
+        return tables.across(self, weights)
+
     def lines(self) -> list[tuple[str, list[summary.Line]]]:
         """The most striking heads, by corpus."""
         return [(corpus, summary.striking(self, corpus)) for corpus in self.corpora]
@@ -157,10 +180,3 @@ class Found(Results):
             head = "".join(f"<th>{html.escape(column)}</th>" for column in summary.COLUMNS)
             parts.append(f"<h4>{html.escape(corpus)}</h4><table><tr>{head}</tr>{rows}</table>")
         return "".join(parts)
-
-
-def select(table: pa.Table, wanted: dict[str, Any]) -> pa.Table:
-    """The rows of a table in which every column has the wanted value."""
-    for column, value in wanted.items():
-        table = table.filter(pc.equal(table[column], value))
-    return table

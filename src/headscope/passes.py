@@ -73,9 +73,9 @@ def survey(
     for shard in shards(model, corpus, options, inputs):
         for pieces in shard:
             _within_limit(pieces, model, corpus, options)
-            found.count(pieces)
             if counting:
                 found.frequencies.count(pieces.words)
+        found.count(shard)
     if not found.examples:
         chosen = f" with a document like {corpus.documents!r}" if corpus.documents else ""
         raise InputError(f"no examples{chosen} in it", corpus.paths[0])

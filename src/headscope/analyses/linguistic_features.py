@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
+from headscope.corpus import Rules
 from headscope.corpus.features import FEATURES, features
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
@@ -20,6 +22,11 @@ HEADLINES = {
 }
 HEADLINES["from all"] |= {name: f"attention to an {name}" for name in ("object",)}
 HEADLINES["from all"]["negation"] = "attention to a negation"
+
+
+def features_of(batch: Batch, rules: Rules) -> list[dict[str, list[int]]]:
+    """The features of every text of a batch."""
+    return batch.once(features, lambda: [features(one.example, rules) for one in batch.pieces])
 
 
 @analysis("linguistic_features")
@@ -48,11 +55,12 @@ class LinguisticFeatures(Analysis):
 
     def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
         tokens = torch.zeros(len(batch.pieces), len(FEATURES), batch.ids.shape[1])
-        for row, pieces in enumerate(batch.pieces):
-            for place, words in enumerate(features(pieces.example, self.rules).values()):
-                if words:
-                    had = torch.isin(torch.from_numpy(pieces.word), torch.tensor(words))
-                    tokens[row, place, : len(pieces)] = had.float()
+        found = features_of(batch, self.rules)
+        for row, (pieces, known) in enumerate(zip(batch.pieces, found, strict=True)):
+            words = np.zeros((len(FEATURES), len(pieces.words) + 1), np.float32)  # last: specials
+            for place, positions in enumerate(known.values()):
+                words[place, positions] = 1
+            tokens[row, :, : len(pieces)] = torch.from_numpy(words[:, pieces.word])
         roles = torch.stack([batch.first, batch.separator], 1).float()
         tokens = torch.cat([tokens.to(roles.device), roles], 1)  # (example, feature, token)
         counts = tokens.any(-1).double().repeat(1, len(QUERIES))[:, None]

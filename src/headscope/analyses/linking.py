@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,36 +15,23 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, Arc, Scene
 from headscope.analyses.maps import rank
-from headscope.analyses.offsets import FIXED, Offsets, Rates
+from headscope.analyses.offsets import FIXED, Offsets, rates
+from headscope.analyses.questions import Questions, ask
 from headscope.corpus import Example, Link, Pieces, Rules, bucket_of
 from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit, crossfit
 from headscope.model import Batch, LayerAttention, WordAttention
 
 DIRECTIONS = ("row", "column", "head-row")
 """Whom the source looks at; who looks at the source; whom the target looks at (Voita's)."""
+HEADLINES = {
+    "row": "words that look at what they are linked to",
+    "column": "words looked at by what they are linked to",
+    "head-row": "words that look at what is linked to them",
+}
 SHOWN = 3
 """Example sentences per label."""
 SYNTACTIC = 0.10
 """So many points above the best fixed offset a head must be to be called syntactic (Voita)."""
-
-Answers = dict[tuple[int, str], list[int]]
-"""By word and label, the words that answer; words are units of the word-level map."""
-
-
-def questions(pieces: Pieces, links: Iterable[Link]) -> tuple[Answers, Answers]:
-    """What is asked of a text: by source, and by target. Words without pieces are left out."""
-    place = pieces.place
-    sources: Answers = defaultdict(list)
-    targets: Answers = defaultdict(list)
-    for link in links:
-        source = int(place[link.source])
-        target = int(place[link.target]) if link.target >= 0 else -1
-        if source >= 0 and (target >= 0 or link.target < 0):
-            answers = sources[source, link.label]
-            if target >= 0:
-                answers.append(target)
-                targets[target, link.label].append(source)
-    return sources, targets
 
 
 class LinkFacts:
@@ -56,51 +43,74 @@ class LinkFacts:
         self.counts: Counter[str] = Counter()
         self.centres = Offsets(rules.clip), Offsets(rules.clip)  # around sources, around targets
 
-    def count(self, pieces: Pieces) -> None:
-        """Count the links of one text."""
-        bucket = bucket_of(pieces.example.unit)
-        units = pieces.unit[pieces.word >= 0]
-        asked = questions(pieces, self.kind.links(pieces.example, self.rules))
-        for centre, answers in zip(self.centres, asked, strict=True):
-            for (query, label), gold in answers.items():
-                number = self.labels.setdefault(label, len(self.labels))
-                first, last = int(units[0]), int(units[-1])
-                moved = [answer - first for answer in gold]
-                centre.count(bucket, number, query - first, moved, last - first)
-        self.counts.update(label for _, label in asked[0])
+    def count(self, shard: list[Pieces]) -> None:
+        """Count the links of some texts."""
+        links = [list(self.kind.links(pieces.example, self.rules)) for pieces in shard]
+        for link in (link for linked in links for link in linked):
+            self.labels.setdefault(link.label, len(self.labels))
+        buckets = np.array([bucket_of(pieces.example.unit) for pieces in shard])
+        units = [pieces.unit[pieces.word >= 0] for pieces in shard]
+        first = np.array([one[0] if len(one) else 0 for one in units])
+        last = np.array([one[-1] if len(one) else 0 for one in units])
+        asked = ask(shard, links, self.labels)
+        for centre, questions in zip(self.centres, asked, strict=True):
+            centre.count(questions, buckets, first, last)
+        names = list(self.labels)
+        numbers = np.bincount(asked[0].label, minlength=len(names))
+        self.counts.update(dict(zip(names, numbers.tolist(), strict=True)))
 
 
 @dataclass(frozen=True)
 class Cases:
-    """The questions of a batch around one kind of word.
+    """The questions of a batch, those of every direction one after the other.
 
     Attributes:
-        example, query, label: (case,); gold: (case, answer), -2 where there are fewer.
+        example, query: (case,)
+        label: (case,) direction and label in one number.
+        gold: (case, unit + 1) 1 where the word is an answer; the last place is for no word.
+        column: how many cases there are before those of the direction `column`, and with them.
     """
 
     example: Tensor
     query: Tensor
     label: Tensor
     gold: Tensor
+    column: tuple[int, int]
 
     @classmethod
-    def of(cls, asked: list[Answers], labels: dict[str, int], device: torch.device) -> Cases:
+    def of(cls, batch: Batch, asked: tuple[Questions, Questions], labels: int) -> Cases:
         """All questions of all examples."""
-        flat = [
-            (row, query, labels[label], gold)
-            for row, answers in enumerate(asked)
-            for (query, label), gold in answers.items()
-        ]
-        width = max((len(gold) for *_, gold in flat), default=1) or 1
-        table = [(*known, *gold, *[-2] * (width - len(gold))) for *known, gold in flat]
-        columns = torch.tensor(table, dtype=torch.long, device=device).view(len(table), 3 + width)
-        return cls(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3:])
+        parts = (asked[0], asked[0], asked[1])  # by direction
+        sizes = [len(part.query) for part in parts]
+        starts = np.cumsum([0, *sizes])
+        gold = np.zeros((starts[-1], batch.units.text.shape[1] + 1), np.float32)
+        for part, start in zip(parts, starts, strict=False):
+            gold[part.case + start, part.answer] = 1
+        label = [part.label + place * labels for place, part in enumerate(parts)]
+        arrays = (
+            np.concatenate([part.example for part in parts]),
+            np.concatenate([part.query for part in parts]),
+            np.concatenate(label),
+            gold,
+        )
+        example, query, number, table = (
+            torch.from_numpy(array).to(batch.ids.device) for array in arrays
+        )
+        return cls(example, query, number, table, (sizes[0], sizes[0] + sizes[1]))
+
+    def drawn(self, words: WordAttention) -> Tensor:
+        """(case, head) the words that the heads choose."""
+        start, end = self.column
+        rows = words.row[self.example, :, self.query]
+        rows[start:end] = words.column[self.example[start:end], :, self.query[start:end]]
+        return rows
 
     def sums(self, values: Tensor, examples: int, labels: int) -> Tensor:
-        """(example, head, label) from (case, head)."""
-        total = values.new_zeros(examples * labels, values.shape[1])
-        total.index_add_(0, self.example * labels + self.label, values)
-        return total.view(examples, labels, -1).transpose(1, 2)
+        """(example, head, direction and label) from (case, head)."""
+        size = len(DIRECTIONS) * labels
+        total = values.new_zeros(examples * size, values.shape[1])
+        total.index_add_(0, self.example * size + self.label, values)
+        return total.view(examples, size, -1).transpose(1, 2)
 
 
 class Linking(Analysis):
@@ -130,8 +140,9 @@ class Linking(Analysis):
         assert isinstance(found, LinkFacts)
         self.known = found
         self.labels = found.labels
-        self.rates: list[Rates] = [centre.tables(len(self.labels)) for centre in found.centres]
         size = len(DIRECTIONS) * len(self.labels)
+        around = found.centres[0], found.centres[0], found.centres[1]
+        self.rates = rates(around, len(self.labels))
         self.hits, self.matched = Tally(self.shape, size), Tally(self.shape, size)
         self._chosen: dict[int, Pieces] = {}
         self._wanted: dict[str, list[int]] = {}
@@ -149,34 +160,24 @@ class Linking(Analysis):
         self._drawn = {key: [] for key in self._chosen}
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        sources, targets, counts = attention.visible.once(self, lambda: self._ask(batch))
+        cases, counts = batch.once(self, lambda: self._ask(batch))
         words = attention.words(self.rules.pieces)
-        examples, labels = len(batch.pieces), len(self.labels)
-        hits, matched = [], []
-        for cases, best, rates in (
-            (sources, words.row, self.rates[0]),
-            (sources, words.column, self.rates[0]),
-            (targets, words.row, self.rates[1]),
-        ):
-            drawn = best[cases.example, :, cases.query]  # (case, head)
-            hit = (drawn[:, :, None] == cases.gold[:, None]).any(-1).double()
-            offset = torch.where(drawn < 0, 0, drawn - cases.query[:, None])
-            hits.append(cases.sums(hit, examples, labels))
-            matched.append(cases.sums(rates.of(cases.label, offset, hit), examples, labels))
-        self.hits.add(attention.layer, torch.cat(hits, -1), counts, batch.buckets)
-        self.matched.add(attention.layer, torch.cat(matched, -1), counts, batch.buckets)
+        size = (len(batch.pieces), len(self.labels))
+        drawn = cases.drawn(words)
+        nobody = drawn < 0
+        hit = cases.gold.gather(1, drawn.masked_fill(nobody, cases.gold.shape[1] - 1))
+        offset = (drawn - cases.query[:, None]).masked_fill_(nobody, 0)
+        rate = self.rates.of(cases.label, offset, hit)
+        self.hits.add(attention.layer, cases.sums(hit, *size), counts, batch.buckets)
+        self.matched.add(attention.layer, cases.sums(rate, *size), counts, batch.buckets)
         self._keep(words, batch)
 
-    def _ask(self, batch: Batch) -> tuple[Cases, Cases, Tensor]:
-        asked = [questions(one, self.links(one.example, self.rules)) for one in batch.pieces]
-        made = [
-            Cases.of([both[centre] for both in asked], self.labels, batch.ids.device)
-            for centre in (0, 1)
-        ]
-        ones = [torch.ones(len(one.query), 1, dtype=torch.double) for one in made]
-        size = (len(batch.pieces), len(self.labels))
-        around = [one.sums(count, *size) for one, count in zip(made, ones, strict=True)]
-        return made[0], made[1], torch.cat([around[0], around[0], around[1]], -1)
+    def _ask(self, batch: Batch) -> tuple[Cases, Tensor]:
+        links = [self.links(pieces.example, self.rules) for pieces in batch.pieces]
+        asked = ask(batch.pieces, links, self.labels)
+        cases = Cases.of(batch, asked, len(self.labels))
+        ones = torch.ones(len(cases.query), 1, device=batch.ids.device)
+        return cases, cases.sums(ones, len(batch.pieces), len(self.labels))
 
     def _keep(self, words: WordAttention, batch: Batch) -> None:
         """Keep what every head of the layer draws on the chosen texts."""
@@ -255,7 +256,7 @@ class Linking(Analysis):
         yield Statistic(
             "accuracy", hits, baseline, Unit.SHARE,
             "how often the largest weight falls on the linked word",
-            groups, direction, null=matched,
+            groups, direction, {"all": HEADLINES[direction]}, null=matched,
         )  # fmt: skip
         yield Statistic(
             "gain", Tally.of(hits.sums - baseline.sums, hits.counts),

@@ -14,6 +14,8 @@ from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
 GROUPS = ("rarest", "two rarest")
+RARE = 0.10
+"""So far above chance a head must be to be called rare; Voita and others set no bound."""
 HEADLINES = {"rarest": "largest weight on the rarest word"}
 
 
@@ -57,8 +59,9 @@ class RareWords(Analysis):
     def statistics(self) -> Iterator[Statistic]:
         text = "how often the largest weight falls on the least frequent word"
         yield Statistic(
-            "share", self.hits, self.chance, Unit.SHARE, text, GROUPS, headlines=HEADLINES
-        )
+            "share", self.hits, self.chance, Unit.SHARE, text, GROUPS, headlines=HEADLINES,
+            label="rare", margin=RARE,
+        )  # fmt: skip
 
     def _find(self, batch: Batch) -> Tensor:
         """(group, example, token) whether a token is of the rarest, of the two rarest words."""

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
-from headscope.corpus import Annotation, Example, Pieces, Rules
-from headscope.corpus.features import features
+from headscope.analyses.linguistic_features import features_of
+from headscope.corpus import Annotation, Example, Pieces
 from headscope.evidence import Statistic, Tally, Unit
-from headscope.model import Batch, LayerAttention, WordAttention, diagonals
+from headscope.model import Batch, LayerAttention, WordAttention
 
 GROUPS = (
     "noun to pronoun", "pronoun to noun", "verb to subject", "subject to verb",
@@ -21,12 +21,14 @@ GROUPS = (
 HEADLINES = {name: f"{name}: mean weight" for name in GROUPS}
 
 
-def pairs(example: Example, rules: Rules) -> list[tuple[int, int, int]]:
+def pairs(example: Example, found: dict[str, list[int]]) -> list[tuple[int, int, int]]:
     """(group, query word, key word) of every pair.
 
     A verb is paired with its own subjects and objects, a noun with every pronoun of the text.
+
+    Args:
+        found: positions of words by feature.
     """
-    found = features(example, rules)
     verbs, has_tags = set(found["verb"]), bool(example.upos or example.xpos)
     both = [(0, noun, pronoun) for noun in found["noun"] for pronoun in found["pronoun"]]
     for place, name in ((1, "subject"), (2, "object")):
@@ -39,6 +41,16 @@ def pairs(example: Example, rules: Rules) -> list[tuple[int, int, int]]:
         if one != other:
             made += [(2 * place, one, other), (2 * place + 1, other, one)]
     return made
+
+
+def seen(pieces: Pieces, found: dict[str, list[int]]) -> Iterator[tuple[int, int, int]]:
+    """The pairs of a text, by unit; pairs of which a word has no pieces are left out."""
+    if not pieces.example.heads:
+        return
+    place = pieces.place.tolist()
+    for group, query, key in pairs(pieces.example, found):
+        if place[query] >= 0 and place[key] >= 0:
+            yield group, place[query], place[key]
 
 
 @dataclass(frozen=True)
@@ -109,18 +121,20 @@ class TokenToToken(Analysis):
         self, attention: LayerAttention, batch: Batch
     ) -> tuple[Pairs, Tensor, Tensor, Tensor]:
         units = batch.units
-        width = 2 * units.others.shape[-1] + 1
+        width = 2 * units.text.shape[1] + 1
         table = [
             (row, group, query, key)
-            for row, pieces in enumerate(batch.pieces)
-            for group, query, key in self._seen(pieces)
+            for row, (pieces, found) in enumerate(
+                zip(batch.pieces, features_of(batch, self.rules), strict=True)
+            )
+            for group, query, key in seen(pieces, found)
         ]
         columns = torch.tensor(table, dtype=torch.long, device=batch.ids.device).view(-1, 4)
         example, group, query, key = columns.unbind(1)
         slot = (example * len(GROUPS) + group) * width + (key - query) % width
         keys = torch.stack([example, group, key])
         unique, key_of = torch.unique(keys, dim=1, return_inverse=True)
-        alike = diagonals(units.others.float()[:, None])[example, 0, (key - query) % width]
+        alike = units.apart(example, key - query)
         linked = torch.bincount(slot, minlength=len(batch.pieces) * len(GROUPS) * width)[slot]
         known = Pairs(
             example, group, query, key, slot, key_of,
@@ -131,15 +145,6 @@ class TokenToToken(Analysis):
         texts = (_by_group(torch.ones_like(slot)[:, None], known, examples) > 0).double()
         even = attention.uniform.words(self.rules.pieces).weights[example, :, query, key]
         return known, counts, texts, _largest(even, known, examples)
-
-    def _seen(self, pieces: Pieces) -> Iterator[tuple[int, int, int]]:
-        """The pairs of a text, by unit; pairs of which a word has no pieces are left out."""
-        if not pieces.example.heads:
-            return
-        place = pieces.place
-        for group, query, key in pairs(pieces.example, self.rules):
-            if place[query] >= 0 and place[key] >= 0:
-                yield group, int(place[query]), int(place[key])
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(

@@ -5,6 +5,7 @@ from headscope.corpus.batching import Budget, plan
 from headscope.corpus.buckets import BUCKETS, bucket_of, stable_hash
 from headscope.corpus.corpus import Corpus, read
 from headscope.corpus.example import Example, Frame, Link, Mention
+from headscope.corpus.files import word_list
 from headscope.corpus.frequencies import frequencies_from
 from headscope.corpus.pieces import Pieces, cut, encode, marks_spaces
 from headscope.corpus.rules import Rules
@@ -33,4 +34,5 @@ __all__ = [
     "plan",
     "read",
     "stable_hash",
+    "word_list",
 ]

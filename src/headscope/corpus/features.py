@@ -6,23 +6,23 @@ negation is a list of words, matched as whole words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
-
 from headscope.corpus.example import Example
 from headscope.corpus.relations import universal
 from headscope.corpus.rules import Rules
 
-T = TypeVar("T")
-
 ENGLISH_NEGATIONS = """
 no not n't n’t nt never none nobody nothing nowhere neither nor cannot without
 """
-NOUNS = frozenset({"NOUN", "PROPN"}), frozenset({"NN", "NNS", "NNP", "NNPS"})
-PRONOUNS = frozenset({"PRON"}), frozenset({"PRP", "PRP$"})
-VERBS = frozenset({"VERB", "AUX"}), frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
-SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "agent", "expl"})
-OBJECTS = frozenset({"obj", "dobj", "iobj", "dative", "attr", "oprd"})
+UNIVERSAL = {"NOUN": "noun", "PROPN": "noun", "PRON": "pronoun", "VERB": "verb", "AUX": "verb"}
+PENN = {
+    **dict.fromkeys(("NN", "NNS", "NNP", "NNPS"), "noun"),
+    **dict.fromkeys(("PRP", "PRP$"), "pronoun"),
+    **dict.fromkeys(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"), "verb"),
+}
+RELATIONS = {
+    **dict.fromkeys(("nsubj", "nsubjpass", "csubj", "csubjpass", "agent", "expl"), "subject"),
+    **dict.fromkeys(("obj", "dobj", "iobj", "dative", "attr", "oprd"), "object"),
+}
 FEATURES = ("noun", "pronoun", "verb", "subject", "object", "negation")
 
 
@@ -33,32 +33,22 @@ def features(example: Example, rules: Rules) -> dict[str, list[int]]:
     >>> {name: words for name, words in features(example, Rules()).items() if words}
     {'pronoun': [0], 'verb': [2], 'negation': [1]}
     """
-    relations = [universal(relation) for relation in example.relations]
-    return {
-        "noun": tagged(example, NOUNS),
-        "pronoun": tagged(example, PRONOUNS),
-        "verb": tagged(example, VERBS),
-        "subject": _where(relations, SUBJECTS.__contains__),
-        "object": _where(relations, OBJECTS.__contains__),
-        "negation": _negations(example, rules),
-    }
-
-
-def tagged(example: Example, sets: tuple[frozenset[str], frozenset[str]]) -> list[int]:
-    """Positions of words with a tag of the set: universal tags where there are any, else Penn's."""
-    universal_tags, penn = sets
-    if example.upos:
-        return _where(example.upos, universal_tags.__contains__)
-    return _where(example.xpos, penn.__contains__)
+    found: dict[str, list[int]] = {name: [] for name in FEATURES}
+    tags, names = (example.upos, UNIVERSAL) if example.upos else (example.xpos, PENN)
+    for word, tag in enumerate(tags):
+        if tag in names:
+            found[names[tag]].append(word)
+    for word, relation in enumerate(example.relations):
+        name = RELATIONS.get(universal(relation))
+        if name:
+            found[name].append(word)
+    found["negation"] = _negations(example, rules)
+    return found
 
 
 def _negations(example: Example, rules: Rules) -> list[int]:
     """Whole words of the list, and words that Universal Dependencies marks as negative."""
     listed = frozenset(rules.negations or ENGLISH_NEGATIONS.split())
-    found = set(_where([word.lower() for word in example.words], listed.__contains__))
-    marked = [one.split("|") for one in example.features]
-    return sorted(found | set(_where(marked, lambda parts: "Polarity=Neg" in parts)))
-
-
-def _where(values: Sequence[T], holds: Callable[[T], bool]) -> list[int]:
-    return [place for place, value in enumerate(values) if holds(value)]
+    found = {word for word, text in enumerate(example.words) if text.lower() in listed}
+    marked = {word for word, one in enumerate(example.features) if "Polarity=Neg" in one}
+    return sorted(found | marked)

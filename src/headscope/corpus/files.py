@@ -39,6 +39,15 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             raise InputError(f"not a whole gzip file ({error})", path, number + 1) from None
 
 
+def word_list(path: Path) -> tuple[str, ...]:
+    """Words of a file, one a line, in lower case; empty lines and those that begin with # apart."""
+    words = [line.strip().lower() for _, line in lines(path)]
+    kept = tuple(word for word in words if word and not word.startswith("#"))
+    if not kept:
+        raise InputError("no words in it; one a line", path)
+    return kept
+
+
 def digest(path: Path) -> str:
     """The sha256 of the file's text (unpacked, so that a.txt and a.txt.gz are the same)."""
     sha = hashlib.sha256()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pieces:
     """One example as the model sees it.
 
@@ -37,7 +38,7 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
+    @cached_property
     def unit(self) -> NDArray[np.int64]:
         """(piece,) which unit each piece is part of: a word, or a special by itself.
 
@@ -47,7 +48,7 @@ class Pieces:
         begins[1:] = (self.word[1:] != self.word[:-1]) | (self.word[1:] < 0)
         return np.cumsum(begins) - 1
 
-    @property
+    @cached_property
     def place(self) -> NDArray[np.int64]:
         """(word,) the unit of each word; -1 where the word has no pieces or was cut off."""
         places = np.full(len(self.words), -1, dtype=np.int64)

@@ -16,8 +16,8 @@ from headscope.corpus.rules import Rules
 class Facts(Protocol):
     """Something that an analysis wants to know of the whole corpus before the pass."""
 
-    def count(self, pieces: Pieces) -> None:
-        """Look at one text."""
+    def count(self, shard: list[Pieces]) -> None:
+        """Look at some texts."""
 
 
 @dataclass
@@ -41,14 +41,15 @@ class Survey:
     frequencies: Frequencies = field(default_factory=Frequencies)
     facts: dict[str, Facts] = field(default_factory=dict)
 
-    def count(self, pieces: Pieces) -> None:
-        """Look at one text."""
-        self.examples += 1
-        self.pieces += len(pieces)
-        self.longest = max(self.longest, len(pieces))
-        self.cut += pieces.lost > 0
-        self.lost += pieces.lost
-        self.units.add(bucket_of(pieces.example.unit))
-        self.annotated.update(carried(pieces.example))
+    def count(self, shard: list[Pieces]) -> None:
+        """Look at some texts."""
+        for pieces in shard:
+            self.examples += 1
+            self.pieces += len(pieces)
+            self.longest = max(self.longest, len(pieces))
+            self.cut += pieces.lost > 0
+            self.lost += pieces.lost
+            self.units.add(bucket_of(pieces.example.unit))
+            self.annotated.update(carried(pieces.example))
         for facts in self.facts.values():
-            facts.count(pieces)
+            facts.count(shard)

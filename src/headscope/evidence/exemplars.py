@@ -34,7 +34,7 @@ class Exemplars:
 
     >>> store = Exemplars(size=1)
     >>> for rank in (5, 3, 4):
-    ...     store.offer(Exemplar(rank, f"s{rank}", arrays={"maps": np.zeros((1, 1))}))
+    ...     store.offer(Exemplar(rank, f"s{rank}", record={}))
     >>> [one.id for one in store]
     ['s3']
     """

@@ -4,7 +4,7 @@ from headscope.model.attention import LayerAttention, in_band
 from headscope.model.batch import Batch
 from headscope.model.loading import Model, load, untrained, wrap
 from headscope.model.tap import watch
-from headscope.model.words import Units, WordAttention, diagonals
+from headscope.model.words import Units, WordAttention
 
 __all__ = [
     "Batch",
@@ -12,7 +12,6 @@ __all__ = [
     "Model",
     "Units",
     "WordAttention",
-    "diagonals",
     "in_band",
     "load",
     "untrained",

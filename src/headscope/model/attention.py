@@ -15,6 +15,7 @@ from torch import Tensor
 
 from headscope.model.batch import Batch
 from headscope.model.words import WordAttention
+from headscope.model.workspace import Workspace
 
 Result = TypeVar("Result")
 
@@ -22,8 +23,6 @@ TINY = 1e-30
 """Below this a float32 weight has too few digits to take the logarithm of."""
 STRIDE = 32
 """Rows of a multiple of this length have their maximum found several times faster."""
-MARGIN = 16
-"""Spare elements on both sides of the weights' memory, so that `band` needs no copy."""
 
 
 class Visible:
@@ -91,7 +90,7 @@ class LayerAttention:
         visible: which keys each query may see.
         batch: the tokens that queries and keys stand for.
         scores: the logits of the weights where the tap saw them (cheaper entropy), else None.
-        scratch: (example, head, query, at least key) memory for what is needed in passing.
+        space: memory for what is needed in passing.
 
     All of it is valid while it is being observed: the next layer uses the same memory.
     """
@@ -101,13 +100,13 @@ class LayerAttention:
     visible: Visible
     batch: Batch
     scores: Tensor | None = field(default=None, repr=False)
-    scratch: Tensor | None = field(default=None, repr=False)
+    space: Workspace = field(default_factory=Workspace, repr=False)
     _words: dict[str, WordAttention] = field(default_factory=dict, repr=False)
 
     def words(self, how: str = "mean") -> WordAttention:
         """Attention between words; from a split word the `mean` over its pieces, or the `first`."""
         if how not in self._words:
-            self._words[how] = WordAttention(self.weights, self.batch.units, how)
+            self._words[how] = WordAttention(self.weights, self.batch.units, self.space, how)
         return self._words[how]
 
     @property
@@ -138,8 +137,9 @@ class LayerAttention:
     @cached_property
     def received(self) -> Tensor:
         """(example, head, key) the attention that each token receives, from all real queries."""
-        total: Tensor = (self.weights * self.batch.real[:, None, :, None]).sum(2)
-        return total
+        queries = self.batch.real[:, None, :, None].to(self.weights.dtype)
+        scratch = self.space.take("scratch", self.weights.shape, self.weights)
+        return torch.mul(self.weights, queries, out=scratch).sum(2)
 
     def mass(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Attention summed from groups of queries to groups of keys.
@@ -164,12 +164,12 @@ class LayerAttention:
             column = self.weights.gather(3, place.expand(*self.weights.shape[:3], 1)).squeeze(3)
             return column * keys.any(1)[:, None, None]
         chosen = keys[:, None, None, :].to(self.weights.dtype)
-        if self.scratch is None:
-            return (self.weights * chosen).amax(-1)
         length = keys.shape[1]
-        torch.mul(self.weights, chosen, out=self.scratch[..., :length])
-        self.scratch[..., length:] = 0
-        return self.scratch.amax(-1)
+        width = -(-length // STRIDE) * STRIDE
+        scratch = self.space.take("scratch", (*self.weights.shape[:3], width), self.weights)
+        torch.mul(self.weights, chosen, out=scratch[..., :length])
+        scratch[..., length:] = 0
+        return scratch.amax(-1)
 
     def band(self, width: int) -> Tensor:
         """(example, head, query, 2 * width + 1): the weight of query i on key i + offset.

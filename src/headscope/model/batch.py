@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import torch
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headscope.model.roles import Roles
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class Batch:
     stop: Tensor
     word: Tensor
     buckets: Tensor
+    _known: dict[object, object] = field(default_factory=dict, repr=False)
+
+    def once(self, key: object, compute: Callable[[], Result]) -> Result:
+        """What depends on the batch alone: computed for whoever asks first, kept for the others."""
+        if key not in self._known:
+            self._known[key] = compute()
+        return cast(Result, self._known[key])
 
     @cached_property
     def texts(self) -> Tensor:

@@ -24,8 +24,9 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
-from headscope.model.attention import MARGIN, STRIDE, LayerAttention, Visible
+from headscope.model.attention import LayerAttention, Visible
 from headscope.model.batch import Batch
+from headscope.model.workspace import Workspace
 
 Observer = Callable[[LayerAttention], None]
 
@@ -76,10 +77,8 @@ class Tap:
 
     def show(self, weights: Tensor, mask: Tensor | None, scores: Tensor | None = None) -> None:
         """Hand one layer to the observer."""
-        width = -(-weights.shape[-1] // STRIDE) * STRIDE
-        scratch = self.space.take("scratch", torch.Size((*weights.shape[:3], width)), weights)
         attention = LayerAttention(
-            self.turn, weights.float(), self.visible(mask), self.current, scores, scratch
+            self.turn, weights.float(), self.visible(mask), self.current, scores, self.space
         )
         self.turn += 1
         self.observer(attention)
@@ -124,7 +123,7 @@ class Tap:
         if groups > 1:  # grouped-query attention: several heads share keys and values
             key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
         scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-        size = torch.Size((*query.shape[:3], key.shape[2]))
+        size = (*query.shape[:3], key.shape[2])
         scores = self.space.take("scores", size, query)
         rows, columns = (part.float().contiguous().flatten(0, 1) for part in (query, key))
         flat = scores.flatten(0, 1)  # one product for all heads of all examples
@@ -136,23 +135,6 @@ class Tap:
         weights = torch.softmax(scores, -1, out=self.space.take("weights", size, query))
         self.show(weights, attention_mask, scores)
         return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
-
-
-class Workspace:
-    """Memory for maps that is used again and again: fresh pages for every layer cost more than
-    the sums that are made of them. What is in it is valid until the next layer.
-    """
-
-    def __init__(self) -> None:
-        self.memory: dict[str, Tensor] = {}
-
-    def take(self, name: str, shape: torch.Size, like: Tensor) -> Tensor:
-        """A float32 tensor of this shape with spare room on both sides (see `MARGIN`)."""
-        need = shape.numel() + 2 * MARGIN
-        if name not in self.memory or self.memory[name].numel() < need:
-            # zeros: what lies around a map is multiplied by 0, and must be finite for that
-            self.memory[name] = torch.zeros(need, dtype=torch.float32, device=like.device)
-        return self.memory[name][MARGIN : need - MARGIN].view(shape)
 
 
 def visible_mask(*arguments: Any, **options: Any) -> Tensor | None:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from headscope.corpus import Pieces
+from headscope.model.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,14 @@ class Units:
         """(example, unit, unit) whether both are words of the text, and not the same one."""
         both = self.text[:, :, None] & self.text[:, None, :]
         return both & ~torch.eye(both.shape[-1], dtype=torch.bool, device=both.device)
+
+    def apart(self, example: Tensor, distance: Tensor) -> Tensor:
+        """(pair,) how many pairs of different words of a text are so far apart (key - query)."""
+        size = self.text.shape[1]
+        spread = torch.nn.functional.pad(self.text.float(), (size, size))
+        there = spread.unfold(1, size, 1)[example, distance + size]  # (pair, query) is there a key?
+        alike: Tensor = (there * self.text[example]).sum(1) * (distance != 0)
+        return alike
 
 
 def units_of(pieces: tuple[Pieces, ...], length: int, device: torch.device) -> Units:
@@ -61,49 +70,56 @@ class WordAttention:
         weights: (example, head, unit, unit); rows of units sum to 1.
     """
 
-    def __init__(self, weights: Tensor, units: Units, how: str = "mean") -> None:
+    def __init__(self, weights: Tensor, units: Units, space: Workspace, how: str = "mean") -> None:
         examples, heads, length, _ = weights.shape
-        to = weights.reshape(examples, heads * length, length) @ units.to
-        by_query = to.view(examples, heads, length, -1).transpose(1, 2).flatten(2)
-        rows = getattr(units, how) @ by_query  # one product an example for all its heads
+        size = units.to.shape[-1]
+        # to words: one product an example for all its heads; then queries first, and from words
+        to = space.take("to words", (examples, heads * length, size), weights)
+        torch.bmm(weights.reshape(examples, heads * length, length), units.to, out=to)
+        by_query = space.take("by query", (examples, length, heads, size), weights)
+        by_query.copy_(to.view(examples, heads, length, size).transpose(1, 2))
+        rows = space.take(f"words {how}", (examples, size, heads * size), weights)
+        torch.bmm(getattr(units, how), by_query.flatten(2), out=rows)
         # (example, unit, head, unit): largest weights of rows and columns are found fast in it
-        self._stored = rows.view(examples, -1, heads, units.to.shape[-1])
+        self._stored = rows.view(examples, size, heads, size)
         self.weights = self._stored.transpose(1, 2)
-        self.units = units
+        self.units, self._space = units, space
 
     @cached_property
-    def _others(self) -> Tensor:
-        others: Tensor = self._stored * self.units.others.unsqueeze(2)
-        return others
+    def _wide(self) -> Tensor:
+        """(example, head, unit * (2 * unit + 1)) weights between different words of the text.
+
+        Each row is followed by as many zeros, and the last by one more for each: see `diagonals`.
+        """
+        examples, size, heads, _ = self._stored.shape
+        wide = self._space.take("wide", (examples, heads, size * (2 * size + 1)), self._stored)
+        wide.zero_()
+        torch.mul(self.weights, self.units.others.unsqueeze(1), out=rows_of(wide, size))
+        return wide
 
     @cached_property
     def row(self) -> Tensor:
         """(example, head, unit) whom each word looks at most; -1 where at no other word."""
-        weight, place = self._others.max(3)
-        return torch.where(weight > 0, place, -1).transpose(1, 2)
+        weight, place = rows_of(self._wide, self._stored.shape[1]).max(3)
+        return place.masked_fill_(weight == 0, -1)
 
     @cached_property
     def column(self) -> Tensor:
         """(example, head, unit) who looks most at each word; -1 where no other word does."""
-        weight, place = self._others.max(1)
-        return torch.where(weight > 0, place, -1)
+        weight, place = rows_of(self._wide, self._stored.shape[1]).max(2)
+        return place.masked_fill_(weight == 0, -1)
 
     @cached_property
     def diagonals(self) -> Tensor:
-        """(example, head, 2 * unit + 1) weights between two words, summed by their distance."""
-        return diagonals(self._others.transpose(1, 2))
+        """(example, head, 2 * unit + 1) weights between two words, summed by their distance.
+
+        The distance d (key minus query) stands at place d, a negative one from the end. One more
+        column than each row is long moves every row by one, so that diagonals stand upright.
+        """
+        size = self._stored.shape[1]
+        return self._wide.view(*self._wide.shape[:2], size, 2 * size + 1).sum(2)
 
 
-def diagonals(maps: Tensor) -> Tensor:
-    """(example, head, 2 * unit + 1) sums along the diagonals of (example, head, unit, unit).
-
-    The distance d (key minus query) stands at place d, a negative one from the end.
-
-    >>> diagonals(torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
-    [[[5.0, 2.0, 0.0, 0.0, 3.0]]]
-    """
-    examples, heads, units, _ = maps.shape
-    wide = maps.new_zeros(examples, heads, units * (2 * units + 1))
-    wide[..., : units * 2 * units].view(examples, heads, units, 2 * units)[..., :units] = maps
-    # one more column than each row is long moves every row by one: diagonals stand upright
-    return wide.view(examples, heads, units, 2 * units + 1).sum(2)
+def rows_of(wide: Tensor, size: int) -> Tensor:
+    """(example, head, unit, unit) the maps inside their wide memory."""
+    return wide[..., : 2 * size * size].view(*wide.shape[:2], size, 2 * size)[..., :size]

@@ -15,7 +15,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's: told apart by colour-blind readers."""
 RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
 """One hue, white to dark: more ink, more attention; also in grey and on paper."""
-UNITS = {"share": ("share", ".1%"), "nats": ("nats", ".2f")}
+UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f")}
 
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart

@@ -21,6 +21,7 @@ import vl_convert
 
 from headscope.report.charts import map_chart, spec
 from headscope.report.summary import COLUMNS
+from headscope.report.tables import LINKING, LOOKS, WAYS, across
 from headscope.report.views import View, views
 from headscope.runs import Results
 from headscope.runs.atomic import write_text
@@ -41,14 +42,28 @@ def render(shown: list[View]) -> str:
         charts: list[Record] = []
         analyses = []
         for analysis, made in view.charts():
-            analyses.append(analysis | {"charts": made, "first": len(charts)})
+            analyses.append(
+                analysis
+                | {"charts": made, "first": len(charts)}
+                | {"scenes": view.scenes(analysis["analysis"])}
+                | {"linking": analysis["analysis"] in LINKING}
+            )
             charts += [chart.spec() for chart in made]
         data.append(
             {"charts": charts, "maps": view.maps(), "table": view.table(),
              "headlines": [line.text for line in view.headlines], "title": view.title}
         )  # fmt: skip
         sections.append({"number": number, "view": view, "analyses": analyses})
-    return page("report.html", {"views": data, "map": spec(map_chart())}, sections=sections)
+    runs = {id(view.results): view.results for view in shown}.values()
+    compared = [(one, across(one)) for one in runs]
+    return page(
+        "report.html",
+        {"views": data, "map": spec(map_chart())},
+        sections=sections,
+        compared=[(one.record, table) for one, table in compared if table],
+        ways=WAYS,
+        looks=LOOKS,
+    )
 
 
 def look_page(title: str, heads: int, text: Record) -> str:

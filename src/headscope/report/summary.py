@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.runs import Results
+from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
 
@@ -30,6 +30,8 @@ def number(value: float | None, unit: str) -> str:
     """
     if value is None:
         return "-"
+    if unit == "points":
+        return f"{100 * value:+.1f}"
     return f"{percent(value)}%" if unit == "share" else f"{value:.2f}"
 
 
@@ -56,6 +58,8 @@ def interval(row: Row, unit: str) -> str:
     low, high = row["low"], row["high"]
     if unit == "share":
         return f"[{percent(low)}, {percent(high)}]"
+    if unit == "points":
+        return f"[{100 * low:+.1f}, {100 * high:+.1f}]"
     return f"[{low:.2f}, {high:.2f}]"
 
 
@@ -94,8 +98,7 @@ def striking(results: Results, corpus: str, weights: str = "trained") -> list[Li
     """The best head for everything that an analysis thinks worth a line, cross-fitted."""
     rows = {
         (row["analysis"], row["statistic"], row["direction"], row["group"] or ""): row
-        for row in results.chosen.to_pylist()
-        if row["corpus"] == corpus and row["weights"] == weights
+        for row in rows_of(results.chosen, corpus=corpus, weights=weights)
     }
     lines = []
     for analysis, statistic in statistics(results.record):
@@ -106,19 +109,53 @@ def striking(results: Results, corpus: str, weights: str = "trained") -> list[Li
     return lines
 
 
-def labelled(results: Results, corpus: str, weights: str = "trained") -> list[tuple[str, Row]]:
-    """Heads that earn a label by a threshold of the literature, such as `positional`."""
-    found = []
+@dataclass(frozen=True)
+class Label:
+    """A name that the literature has for a head, and what it earned it by, best first."""
+
+    name: str
+    head: str
+    evidence: tuple[str, ...]
+
+    @property
+    def short(self) -> str:
+        """The name with the two best reasons.
+
+        >>> Label("syntactic", "L2.H8", ("det row +21.0", "aux row +15.0", "cop row +12.0")).short
+        'syntactic (det row +21.0, aux row +15.0 and 1 more)'
+        """
+        more = f" and {len(self.evidence) - 2} more" if len(self.evidence) > 2 else ""
+        return f"{self.name} ({', '.join(self.evidence[:2])}{more})"
+
+
+def labelled(results: Results, corpus: str, weights: str = "trained") -> list[Label]:
+    """Heads that earn a label by a threshold of the literature, such as `positional`.
+
+    Where there is a test, the corrected one must agree that the head is above the baseline.
+    """
+    earned: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for analysis, statistic in statistics(results.record):
-        if statistic["label"]:
-            found += [
-                (statistic["label"], row)
-                for row in results.heads.to_pylist()
-                if row["analysis"] == analysis["analysis"]
-                and row["statistic"] == statistic["statistic"]
-                and row["corpus"] == corpus
-                and row["weights"] == weights
-                and row["head"] is not None
-                and row["value"] >= statistic["threshold"]
-            ]
-    return found
+        if not statistic["label"]:
+            continue
+        for row in rows_of(
+            results.heads,
+            corpus=corpus,
+            weights=weights,
+            analysis=analysis["analysis"],
+            statistic=statistic["statistic"],
+        ):
+            same = row["direction"] == statistic["direction"] and row["head"] is not None
+            if same and row["group"] != "all" and _earns(row, statistic):
+                words = [row["group"], row["direction"], number(row["value"], statistic["unit"])]
+                reason = " ".join(word for word in words if word)
+                key = (statistic["label"], head_name(row["layer"], row["head"]))
+                earned.setdefault(key, []).append((row["value"], reason))
+    return [
+        Label(name, head, tuple(reason for _, reason in sorted(reasons, reverse=True)))
+        for (name, head), reasons in earned.items()
+    ]
+
+
+def _earns(row: Row, statistic: Row) -> bool:
+    enough = row["value"] >= max(statistic["threshold"], row["baseline"] + statistic["margin"])
+    return bool(enough and (row["q"] is None or row["q"] < 0.05))

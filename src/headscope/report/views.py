@@ -9,9 +9,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, heat_map, layer_curve, profile
-from headscope.report.summary import Line, head_name, interval, labelled, number, striking
-from headscope.runs import Results
+from headscope.report.summary import (
+    Label,
+    Line,
+    head_name,
+    interval,
+    labelled,
+    number,
+    striking,
+)
+from headscope.report.tables import LINKING, Antecedents, Relation, antecedents, relations
+from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
 MANY = 6
@@ -63,11 +73,7 @@ class View:
     @cached_property
     def rows(self) -> list[Row]:
         """The rows of heads.parquet that belong to this view."""
-        return [
-            row
-            for row in self.results.heads.to_pylist()
-            if row["corpus"] == self.corpus and row["weights"] == self.weights
-        ]
+        return rows_of(self.results.heads, corpus=self.corpus, weights=self.weights)
 
     @cached_property
     def headlines(self) -> list[Headline]:
@@ -105,17 +111,45 @@ class View:
         """The most striking heads."""
         return striking(self.results, self.corpus, self.weights)
 
+    @cached_property
+    def labels(self) -> list[Label]:
+        """Heads with a label of the literature."""
+        return labelled(self.results, self.corpus, self.weights)
+
     @property
-    def labels(self) -> list[tuple[str, str, str]]:
-        """Heads with a label of the literature: label, head, evidence."""
-        return [
-            (
-                label,
-                head_name(row["layer"], row["head"]),
-                f"{row['group']}: {number(row['value'], 'share')} {interval(row, 'share')}",
+    def left_out(self) -> dict[str, str]:
+        """Analyses that the corpus does not allow, and why."""
+        reasons: dict[str, str] = self.results.record["left_out"].get(self.corpus, {})
+        return reasons
+
+    def relations(self, analysis: str) -> list[Relation]:
+        """The relations of a treebank, or of a user's links, with their best heads."""
+        return relations(self.results, self.corpus, self.weights, analysis)
+
+    @property
+    def antecedents(self) -> Antecedents | None:
+        """Who finds antecedents how often."""
+        return antecedents(self.results, self.corpus, self.weights)
+
+    def scenes(self, analysis: str) -> list[tuple[str, list[Picture]]]:
+        """Real sentences with the arcs of the annotation and of the best heads."""
+        rows = rows_of(
+            self.results.arcs, corpus=self.corpus, weights=self.weights, analysis=analysis
+        )
+        wanted = {}
+        if analysis in LINKING:
+            for one in self.relations(analysis):
+                wanted[one.name, one.best.direction] = one.best
+        found: dict[str, list[Picture]] = defaultdict(list)
+        for row in rows:
+            key = (row["group"], row["direction"])
+            if wanted and key not in wanted:
+                continue
+            title = " ".join(
+                [head_name(row["layer"], row["head"]), *(word for word in key if word)]
             )
-            for label, row in labelled(self.results, self.corpus, self.weights)
-        ]
+            found[title].append(picture(row))
+        return list(found.items())
 
     def charts(self) -> Iterator[tuple[Row, list[Chart]]]:
         """Every analysis with its charts."""
@@ -123,7 +157,10 @@ class View:
             name = analysis["analysis"]
             lines = [line for line in self.headlines if line.analysis == name]
             charts = [*self._curves(name, lines), *self._maps(lines), *self._profiles(analysis)]
-            yield analysis, charts
+            if name in LINKING:
+                charts += self._relation_maps(name)
+            if charts:
+                yield analysis, charts
 
     def _curves(self, name: str, lines: list[Headline]) -> Iterator[Chart]:
         for unit in dict.fromkeys(line.unit for line in lines):
@@ -149,9 +186,26 @@ class View:
                 slug = f"{line.analysis}-{line.text}".replace(" ", "-").replace(",", "")
                 yield Chart(slug, line.text, "", heat_map(rows, line.unit), rows)
 
+    def _relation_maps(self, analysis: str) -> Iterator[Chart]:
+        """Where the heads sit that find the relations for which some head is sure."""
+        sure = [one for one in self.relations(analysis) if one.best.sure and one.name != "all"]
+        sure.sort(key=lambda one: -one.best.gain["value"])
+        for one in sure[:MANY]:
+            way = one.best.direction
+            key = (analysis, "accuracy", way, one.name)
+            rows = [row for row in self._by_headline[key] if row["head"] is not None]
+            text = f"{one.name}, {way}: share of {one.n:,} found; best offset {one.offset} "
+            yield Chart(
+                f"{analysis}-{one.name}-{way}".replace(":", "-"),
+                f"{one.name} ({way})",
+                text + f"finds {number(one.baseline, 'share')}.",
+                heat_map(rows, "share"),
+                rows,
+            )
+
     def _profiles(self, analysis: Row) -> Iterator[Chart]:
         for statistic in analysis["statistics"]:
-            if len(statistic["groups"]) > MANY:
+            if len(statistic["groups"]) > MANY and _offsets(statistic["groups"]):
                 rows = [
                     row
                     for row in self.rows
@@ -171,8 +225,8 @@ class View:
     def table(self) -> list[Row]:
         """One row a head: its labels and its headline numbers with their intervals."""
         labels = defaultdict(list)
-        for label, head, evidence in self.labels:
-            labels[head].append(f"{label} ({evidence.partition(':')[0]})")
+        for label in self.labels:
+            labels[label.head].append(label.short)
         heads: dict[str, Row] = {}
         for place, line in enumerate(self.headlines):
             for row in self.of(line):
@@ -194,14 +248,18 @@ class View:
     def maps(self) -> list[Row]:
         """The texts whose maps can be looked at: tokens, and maps by layer and head."""
         texts: dict[str, Row] = {}
-        for row in self.results.maps.to_pylist():
-            if row["corpus"] == self.corpus and row["weights"] == self.weights:
-                text = texts.setdefault(
-                    row["example"], {"id": row["example"], "tokens": row["tokens"], "maps": {}}
-                )
-                key = head_name(row["layer"], row["head"])
-                text["maps"][key] = base64.b64encode(row["map"]).decode()
+        for row in rows_of(self.results.maps, corpus=self.corpus, weights=self.weights):
+            text = texts.setdefault(
+                row["example"], {"id": row["example"], "tokens": row["tokens"], "maps": {}}
+            )
+            key = head_name(row["layer"], row["head"])
+            text["maps"][key] = base64.b64encode(row["map"]).decode()
         return list(texts.values())
+
+
+def _offsets(groups: list[str]) -> bool:
+    """Whether groups are offsets, which have an order."""
+    return all(group.lstrip("+-").isdecimal() for group in groups)
 
 
 def views(results: list[Results]) -> list[View]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headscope.errors import RunError
@@ -66,6 +67,14 @@ def arcs_table(scenes: list[dict[str, Any]]) -> pa.Table:
     """What the best heads do on a few annotated texts."""
     names = ARCS.names
     return pa.Table.from_pylist([{name: one[name] for name in names} for one in scenes], ARCS)
+
+
+def rows_of(table: pa.Table, **wanted: Any) -> list[dict[str, Any]]:
+    """The rows of a table in which every column named has the value wanted."""
+    for column, value in wanted.items():
+        table = table.filter(pc.equal(table[column], value))
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
 
 
 @dataclass

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from headscope.corpus.example import Example, Frame, Mention
 from headscope.corpus.files import lines
+from headscope.corpus.readers.brackets import Brackets
 from headscope.corpus.readers.registry import reader
 from headscope.errors import InputError
 
 NUMBERED = re.compile(r"(.+)-\d+")  # wsj_0001-17: sentence 17 of document wsj_0001
-BRACKET = re.compile(r"(\()?([^()]+)(\))?")
 NOT_A_WORD = re.compile(r"\d+[-.]\d+")  # 3-4: a multiword token; 3.1: an empty node
 
 
@@ -120,7 +120,7 @@ class _Words:
             features=self.column(5),
             heads=heads,
             relations=self.column(7) if heads else (),
-            mentions=tuple(self.mentions()) if self.universal else (),
+            mentions=self.mentions() if self.universal else (),
             frames=tuple(self.frame(*frame) for frame in self.sentence.frames),
         )
 
@@ -141,24 +141,13 @@ class _Words:
             heads.append(int(row[6]) - 1)
         return tuple(heads)
 
-    def mentions(self) -> Iterator[Mention]:
+    def mentions(self) -> tuple[Mention, ...]:
         """Mentions from the brackets in MISC, `Entity=(3(4)` ... `3)`, in order of their end."""
-        opened: list[tuple[int, str]] = []
+        brackets = Brackets(self.path)
         for position, (number, row) in enumerate(self.rows):
             entity = next((m[7:] for m in row[9].split("|") if m.startswith("Entity=")), "")
-            for bracket in BRACKET.finditer(entity):
-                chain = bracket[2].partition("-")[0]
-                if bracket[1]:
-                    opened.append((position, chain))
-                if bracket[3]:
-                    start = next((o for o in reversed(opened) if o[1] == chain), None)
-                    if start is None:
-                        raise InputError(f"mention {chain} ends but never began", self.path, number)
-                    opened.remove(start)
-                    yield Mention(start[0], position + 1, chain)
-        if opened:
-            number = self.rows[opened[0][0]][0]
-            raise InputError(f"mention {opened[0][1]} begins but never ends", self.path, number)
+            brackets.read(entity, position, number)
+        return brackets.mentions()
 
     def frame(self, number: int, text: str) -> Frame:
         """`Giving target=3 Donor=1-2 Theme=5-7`, word numbers from 1, both ends included."""

@@ -1,0 +1,29 @@
+"""Memory for maps that is used again and again.
+
+Fresh pages for every layer cost more than the sums that are made of them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+MARGIN = 16
+"""Spare elements on both sides, so that the diagonals of a map can be seen without a copy."""
+
+
+class Workspace:
+    """Named pieces of memory; what is in one is valid until it is taken again."""
+
+    def __init__(self) -> None:
+        self.memory: dict[str, Tensor] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """A float32 tensor of this shape with spare room on both sides (see `MARGIN`)."""
+        need = math.prod(shape) + 2 * MARGIN
+        if name not in self.memory or self.memory[name].numel() < need:
+            # zeros: what lies around a map is multiplied by 0, and must be finite for that
+            self.memory[name] = torch.zeros(need, dtype=torch.float32, device=like.device)
+        return self.memory[name][MARGIN : need - MARGIN].view(shape)

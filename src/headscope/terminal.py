@@ -1,0 +1,114 @@
+"""What was found, as tables on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from headscope.found import Found
+from headscope.report import summary, tables
+
+SHOWN = 12
+"""Roles and labels that are listed; the report has all."""
+
+
+def show(found: Found, console: Console) -> None:
+    """Print the most striking heads, and the papers' tables where the annotation allows them."""
+    model = found.record["study"]["model"]["name"]
+    for name, lines in found.lines():
+        _print(
+            console,
+            f"{model} on {name}",
+            summary.COLUMNS,
+            [line.cells for line in lines],
+        )
+        for analysis in tables.LINKING:
+            _relations(found, name, analysis, console)
+        _antecedents(found, name, console)
+        _labels(found, name, console)
+        for analysis, reason in found.record["left_out"].get(name, {}).items():
+            console.print(f"left out: {analysis} ({reason})", highlight=False)
+    _across(found, console)
+
+
+def _print(
+    console: Console, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
+) -> None:
+    table = Table(title=title)
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place > 1 else "left", no_wrap=place > 0)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _relations(found: Found, corpus: str, analysis: str, console: Console) -> None:
+    rows = found.relations(corpus, analysis=analysis)
+    if not rows:
+        return
+    _print(
+        console,
+        f"{analysis} in {corpus}: the best head for each",
+        tables.COLUMNS,
+        [row.cells for row in rows],
+    )
+    console.print(
+        "sure: above the best fixed offset and above what the head's own offsets would score, "
+        "both corrected (q < .05)" + ("; * fewer than 100" if any(r.few for r in rows) else ""),
+        highlight=False,
+    )
+    for row in tables.attachment(found, corpus, "trained", analysis):
+        value = f"{summary.number(row['value'], 'share')} {summary.interval(row, 'share')}"
+        console.print(f"attachment with the {row['group']}: {value}", highlight=False)
+
+
+def _antecedents(found: Found, corpus: str, console: Console) -> None:
+    table = found.antecedents(corpus)
+    if table is None:
+        return
+    windows = next(one for one in found.record["corpora"] if one["corpus"] == corpus)["windows"]
+    heads = [f"{g} ({n:,})" for g, n in zip(table.groups, table.counts, strict=True)]
+    _print(
+        console,
+        f"antecedents in {corpus}: {windows['examples']:,} windows of at most "
+        f"{windows['limit']} pieces",
+        ("who finds the antecedent", *heads),
+        [(name, *cells) for name, cells in table.lines],
+    )
+
+
+def _labels(found: Found, corpus: str, console: Console) -> None:
+    labels = summary.labelled(found, corpus)
+    for label in labels[:SHOWN]:
+        console.print(f"{label.head} is {label.short}", highlight=False)
+    if len(labels) > SHOWN:
+        console.print(f"and {len(labels) - SHOWN} more (in the report)", highlight=False)
+
+
+def _across(found: Found, console: Console) -> None:
+    table = found.across()
+    if table is None:
+        return
+    rows = []
+    for relation in table.relations:
+        known = [table.best.get((relation, name)) for name in table.corpora]
+        cells = [
+            f"{one.best.head} {one.best.value}{' +' if one.best.sure else ''}" if one else "-"
+            for one in known
+        ]
+        rows.append((relation, *cells))
+    _print(
+        console,
+        "the best head for each relation (+: sure, as above)",
+        ("relation", *table.corpora),
+        rows,
+    )
+    if not table.roles:
+        console.print("no head is syntactic for the same relation in two of them")
+    for role in table.roles[:SHOWN]:
+        where = f"in {len(role.held)} of {len(role.asked)}: {', '.join(role.held)}"
+        console.print(
+            f"{role.head} finds {role.relation} ({role.direction}) {where}", highlight=False
+        )
+    if len(table.roles) > SHOWN:
+        console.print(f"and {len(table.roles) - SHOWN} more roles that are kept (in the report)")
