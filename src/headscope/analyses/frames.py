@@ -62,7 +62,7 @@ class Frames(Analysis):
 
     def begin(self, shard: list[Pieces]) -> None:
         """Choose the sentences whose ids hash lowest."""
-        with_frames = [one for one in shard if any(chosen(one.example, self.rules))]
+        with_frames = [one for one in shard if any(self._seen(one))]
         with_frames.sort(key=lambda one: (stable_hash(one.example.id), one.example.id))
         self._chosen = {id(one): one for one in with_frames[:SHOWN]}
         self._drawn = {key: [] for key in self._chosen}

@@ -49,7 +49,7 @@ def picture(row: Row) -> Picture:
     middles, width = _places(row["words"])
     pairs = list(zip(row["source"], row["gold"], row["drawn"], strict=True))
     spans = [abs(s - end) for s, gold, drawn in pairs for end in (*gold, drawn) if end >= 0]
-    reach = LEVEL * min(max(spans, default=1), TALLEST) + 10
+    reach = 0.75 * LEVEL * min(max(spans, default=1), TALLEST) + 6  # a curve's top: 3/4 of level
     words = row["words"]
     curves = []
     for source, gold, drawn in pairs:

@@ -169,7 +169,7 @@ def antecedents(results: Results, corpus: str, weights: str) -> Antecedents | No
 
 
 def _cell(row: Row) -> str:
-    return f"{number(row['value'], 'share')} {interval(row, 'share')}"
+    return f"{number(row['value'], 'share')}\n{interval(row, 'share')}"
 
 
 @dataclass(frozen=True)

@@ -136,10 +136,11 @@ class View:
         rows = rows_of(
             self.results.arcs, corpus=self.corpus, weights=self.weights, analysis=analysis
         )
-        wanted = {}
+        wanted: dict[tuple[str, str], float] = {}
         if analysis in LINKING:
             for one in self.relations(analysis):
-                wanted[one.name, one.best.direction] = one.best
+                wanted[one.name, one.best.direction] = one.best.gain["value"]
+            rows.sort(key=lambda row: -wanted.get((row["group"], row["direction"]), -1))
         found: dict[str, list[Picture]] = defaultdict(list)
         for row in rows:
             key = (row["group"], row["direction"])

@@ -1,0 +1,264 @@
+"""Every analysis of annotation equals its slow twin, on split words and words without pieces."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from headscope.corpus import Example, Frame, Link, Mention, Rules, read
+from headscope.found import Found
+from headscope.model import Model
+from headscope.passes import Options
+from headscope.progress import Silent
+from headscope.study import scan
+from tests.parity import annotated as slow
+from tests.parity.annotated import Annotated, Linked, Spot
+from tests.parity.test_analyses import texts
+from tests.parity.twins import Item, Key
+from tests.tiny import tiny
+from tests.unit.examples import corpus_of
+
+NAMES = ["dependencies", "links", "linguistic_features", "token_to_token", "frames", "coreference"]
+RELATIONS = ("nsubj", "obj", "det", "nsubj:pass", "punct")
+TAGS = ("NOUN", "PRON", "VERB", "ADV")
+Totals = dict[tuple[Key, int, int], list[float]]
+
+
+def sentence(number: int, rng: np.random.Generator) -> Example:
+    """A random sentence with a random tree, links, frames and mentions; two make a document."""
+    size = int(rng.integers(4, 8))
+    letters = list("abcdefghijkl")
+    words = ["".join(rng.choice(letters, int(rng.choice([1, 2, 4, 6])))) for _ in range(size)]
+    if number % 3 == 0:
+        words[int(rng.integers(size))] = "\u200b"  # the tokenizer makes nothing of it
+    root = int(rng.integers(size))
+    heads = [-1 if w == root else int(rng.choice([h for h in range(size) if h != w]))
+             for w in range(size)]  # fmt: skip
+    relations = ["root" if h < 0 else str(rng.choice(RELATIONS)) for h in heads]
+    links = {
+        (int(a), int(b), str(rng.choice(["x", "y"]))) for a, b in rng.integers(0, size, (5, 2))
+    }
+    target = int(rng.integers(size))
+    spans = [(s, s + 1) for s in range(size) if abs(s - target) >= 2][:2]
+    mentions = [Mention(w, w + 1, str(rng.choice(["1", "2"]))) for w in range(0, size, 2)]
+    return Example(
+        f"d{number // 2}-{number}",
+        document=f"d{number // 2}",
+        words=tuple(words),
+        upos=tuple(str(tag) for tag in rng.choice(TAGS, size)),
+        heads=tuple(heads),
+        relations=tuple(relations),
+        links=tuple(Link(*link) for link in sorted(links) if link[0] != link[1]),
+        frames=(Frame("F", target, tuple(("E", *span) for span in spans)),) if spans else (),
+        mentions=tuple(mentions),
+    )
+
+
+def features(example: Example) -> dict[str, list[int]]:
+    tags = {"noun": "NOUN", "pronoun": "PRON", "verb": "VERB"}
+    found = {
+        name: [w for w, t in enumerate(example.upos) if t == tag] for name, tag in tags.items()
+    }
+    for name, start in (("subject", "nsubj"), ("object", "obj")):
+        found[name] = [w for w, r in enumerate(example.relations) if r.startswith(start)]
+    return found | {"negation": []}
+
+
+def trees(example: Example) -> Linked:
+    linked: Linked = defaultdict(list)
+    for word, (head, relation) in enumerate(zip(example.heads, example.relations, strict=True)):
+        if head >= 0:
+            linked[relation].append((word, head))
+    return linked
+
+
+def links(example: Example) -> Linked:
+    linked: Linked = defaultdict(list)
+    for link in example.links:
+        linked[link.label].append((link.source, link.target))
+    return linked
+
+
+def placements(found: Annotated) -> list[list[Spot]]:
+    """Every frame's own place, and every other of equal lengths and distances."""
+    made = []
+    size = len(found.example.words)
+    for frame in found.example.frames:
+        own: Spot = (frame.target, [(a, b) for _, a, b in frame.elements])
+        spots = [own]
+        for target in range(size):
+            for sign in (1, -1):
+                steps = [[sign * (w - own[0]) for w in range(a, b)] for a, b in own[1]]
+                words = [sorted(target + step for step in part) for part in steps]
+                spot: Spot = (target, [(part[0], part[-1] + 1) for part in words])
+                inside = all(part[0] >= 0 and part[-1] < size for part in words)
+                if inside and spot != own and spot not in spots:
+                    spots.append(spot)
+        alive = [
+            spot for spot in spots
+            if all(any(found.pieces(w) for w in range(a, b)) for a, b in spot[1])
+            and found.pieces(spot[0])
+        ]  # fmt: skip
+        if own in alive:
+            made.append(alive)
+    return made
+
+
+def joined(examples: list[Example]) -> list[Example]:
+    """Documents whole: words, and mentions moved along."""
+    documents: dict[str | None, list[Example]] = defaultdict(list)
+    for example in examples:
+        documents[example.document].append(example)
+    made = []
+    for parts in documents.values():
+        words: list[str] = []
+        tags: list[str] = []
+        mentions: list[Mention] = []
+        for part in parts:
+            moved = [Mention(m.start + len(words), m.end + len(words), m.chain)
+                     for m in part.mentions]  # fmt: skip
+            words += part.words
+            tags += part.upos
+            mentions += moved
+        made.append(Example(str(parts[0].document), words=tuple(words), upos=tuple(tags),
+                            mentions=tuple(mentions)))  # fmt: skip
+    return made
+
+
+def kinds(example: Example) -> list[slow.Mention]:
+    types = {"PRON": "pronoun", "PROPN": "proper"}
+    return [(m.start, m.chain, types.get(example.upos[m.start], "nominal"))
+            for m in example.mentions]  # fmt: skip
+
+
+def collect(items: Iterable[Item], totals: Totals) -> None:
+    for what, layer, head, amount, count in items:
+        totals[what, layer, head][0] += amount
+        totals[what, layer, head][1] += count
+
+
+def twin(model: Model, examples: list[Example], rules: Rules) -> tuple[Totals, Totals]:
+    """Sums and counts, and the same of what accuracy is tested against."""
+    totals: Totals = defaultdict(lambda: [0.0, 0.0])
+    matched: Totals = defaultdict(lambda: [0.0, 0.0])
+    known = [Annotated(*pair) for pair in zip(texts(model, examples), examples, strict=True)]
+    for name, linked in (("dependencies", trees), ("links", links)):
+        corpus = [(one, linked(one.example)) for one in known]
+        for item, rate in slow.linking(name, corpus, rules):
+            collect([item], totals)
+            collect([(*item[:3], rate, 1)], matched)
+    for one in known:
+        collect(slow.linguistic_features(one, features(one.example)), totals)
+        collect(slow.token_to_token(one, features(one.example)), totals)
+        collect(slow.frames(one, placements(one)), totals)
+    windows = joined(examples)
+    for pair in zip(texts(model, windows), windows, strict=True):
+        collect(slow.coreference(Annotated(*pair), kinds(pair[1])), totals)
+    return totals, matched
+
+
+def pool(totals: Totals) -> None:
+    """What the tables also report: a relation with its subtypes, and all together."""
+    exact = [(key, tuple(total)) for key, total in totals.items()]
+    for (what, layer, head), (amount, count) in exact:
+        name, statistic, group, direction = what
+        groups = []
+        if name == "dependencies" and group == "nsubj:pass":
+            groups.append("nsubj")
+        if name == "links" or (name == "dependencies" and group != "punct"):
+            groups.append("all")
+        for other in groups:
+            total = totals[(name, statistic, other, direction), layer, head]
+            total[0] += amount
+            total[1] += count
+
+
+def check(found: Found, totals: Totals, tolerance: float) -> int:
+    seen = set()
+    for row in found.heads.to_pylist():
+        what = (row["analysis"], row["statistic"], row["group"], row["direction"])
+        key = (what, row["layer"], row["head"])
+        if row["head"] is None or row["statistic"] == "gain":
+            continue
+        amount, count = totals[key]
+        assert row["n"] == count, what
+        slack = 1.5 / count if row["statistic"] == "accuracy" and tolerance > 1e-5 else tolerance
+        assert row["value"] == pytest.approx(amount / count, abs=slack), (what, row)
+        base = {"weight": "matched", "largest": "elsewhere"}.get(row["statistic"], "")
+        beside = ((what[0], base, what[2], what[3]), row["layer"], row["head"])
+        if row["analysis"] in ("linguistic_features", "coreference") or (
+            row["analysis"] == "token_to_token" and row["statistic"] == "largest"
+        ):
+            beside = (what, row["layer"], -1)
+        if beside in totals and totals[beside][1]:
+            expected = totals[beside][0] / totals[beside][1]
+            assert row["baseline"] == pytest.approx(expected, abs=tolerance), (what, row)
+        seen.add(key)
+    there = {key for key, (_, n) in totals.items()
+             if n and key[2] >= 0 and key[0][1] not in ("matched", "elsewhere")}  # fmt: skip
+    assert seen == there
+    return len(seen)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "modernbert", "mpnet"])
+@pytest.mark.parametrize("pieces", ["mean", "first"])
+def test_annotation_equals_the_twins(family: str, pieces: str) -> None:
+    rng = np.random.default_rng(7)
+    examples = [sentence(number, rng) for number in range(24)]
+    rules = Rules(min_count=1, pieces=pieces)
+    model = tiny(family)
+    names = [name for name in NAMES if pieces == "mean" or name in ("dependencies", "links")]
+    found = scan(model, corpus_of(examples), only=names, options=Options(rules=rules),
+                 progress=Silent())  # fmt: skip
+    totals, matched = twin(model, examples, rules)
+    pool(totals)
+    for key in list(totals):
+        if key[0][0] not in names:
+            del totals[key]
+    assert check(found, totals, 3e-6) > 100
+    assert_matched(model, examples, rules, matched)
+
+
+def assert_matched(model: Model, examples: list[Example], rules: Rules, matched: Totals) -> None:
+    """What accuracy is tested against is not in a table: look into the analysis."""
+    from headscope.analyses import choose
+    from headscope.passes import Pass, survey
+
+    (kind,) = choose(["dependencies"])
+    corpus, options = corpus_of(examples), Options(rules=rules)
+    one = Pass(model, corpus, survey(model, corpus, [kind], options, Silent()), [kind], options,
+               Silent())  # fmt: skip
+    (analysis,) = one.restore(one.work(next(one.shards())))
+    for statistic in analysis.statistics():
+        if statistic.name == "accuracy":
+            assert statistic.null is not None
+            ratio = statistic.null.ratio()
+            for place, group in enumerate(statistic.groups):
+                what = ("dependencies", "accuracy", group, statistic.direction)
+                for layer, head in np.ndindex(*ratio.shape[:2]):
+                    amount, count = matched[what, layer, head]
+                    if count and group in ("det", "obj"):
+                        value = ratio[layer, head, place]
+                        assert value == pytest.approx(amount / count, abs=1e-6)
+
+
+def test_annotation_equals_the_twins_on_minilm(minilm: Model) -> None:
+    examples = [one for one in read("tour") if len(one.words) <= 9][:8]
+    examples = [replace(one, document=None, mentions=()) for one in examples]
+    rules = Rules(min_count=1)
+    found = scan(minilm, corpus_of(examples), only=["dependencies"], options=Options(rules=rules),
+                 progress=Silent())  # fmt: skip
+    totals: Totals = defaultdict(lambda: [0.0, 0.0])
+    known = [Annotated(*pair) for pair in zip(texts(minilm, examples), examples, strict=True)]
+    corpus = [(one, trees(one.example)) for one in known]
+    collect((item for item, _ in slow.linking("dependencies", corpus, rules)), totals)
+    for row in found.heads.to_pylist():
+        what = (row["analysis"], row["statistic"], row["group"], row["direction"])
+        if row["head"] is not None and (what, row["layer"], row["head"]) in totals:
+            amount, count = totals[what, row["layer"], row["head"]]
+            if row["n"] == count:  # pooled groups have more
+                assert row["value"] == pytest.approx(amount / count, abs=1e-9), what
