@@ -62,17 +62,18 @@ def asked(found: Annotated, linked: Linked) -> dict[bool, dict[tuple[int, str], 
 
 
 class Rates:
-    """How often the word so many places away is an answer, where there is a word."""
+    """How often the word so many places from a source is its target, where there is a word."""
 
-    def __init__(self, corpus: list[tuple[Annotated, Linked]], head_row: bool) -> None:
+    def __init__(self, corpus: list[tuple[Annotated, Linked]]) -> None:
         self.cases = [
             (label, found.seen.index(word), {found.seen.index(one) for one in answers}, found)
             for found, linked in corpus
-            for (word, label), answers in asked(found, linked)[head_row].items()
+            for (word, label), answers in asked(found, linked)[False].items()
         ]
         self.known: dict[tuple[str, int], tuple[int, int]] = {}
 
-    def counts(self, label: str, offset: int) -> tuple[int, int]:
+    def without(self, label: str, offset: int, own: bool) -> float:
+        """The rate over all links but one."""
         if (label, offset) not in self.known:
             room = [
                 place + offset in answers
@@ -80,31 +81,51 @@ class Rates:
                 if name == label and 0 <= place + offset < len(found.seen)
             ]
             self.known[label, offset] = (sum(room), len(room))
-        return self.known[label, offset]
+        right, room_size = self.known[label, offset]
+        return (right - own) / max(room_size - 1, 1) if offset else 0.0
 
-    def without(self, label: str, offset: int, hit: bool) -> float:
-        """The rate over all cases but one."""
-        right, room = self.counts(label, offset)
-        return (right - hit) / max(room - 1, 1)
+
+def chance(
+    found: Annotated, linked: Linked, rates: Rates, case: tuple[int, str], best: int | None
+) -> tuple[float, float]:
+    """How likely a choice is right by offsets alone: for a source's target, for a target's source.
+
+    The second: of the sources of that label, given that at least one has this target.
+    """
+    word, label = case
+    place = found.seen.index
+    if best is None:
+        return 0.0, 0.0
+    sources = asked(found, linked)[False]
+    answers = sources.get(case, set())
+    forward = rates.without(label, place(best) - place(word), best in answers)
+    nobody, backward = 1.0, 0.0
+    for (source, name), targets in sources.items():
+        if name == label:
+            rate = rates.without(label, place(word) - place(source), word in targets)
+            nobody *= 1 - min(rate, 0.999999)
+            backward = rate if source == best else backward
+    return forward, backward / (1 - nobody) if nobody < 1 else 0.0
 
 
 def linking(
     name: str, corpus: list[tuple[Annotated, Linked]], rules: Rules
 ) -> Iterator[tuple[Item, float]]:
     """Hits, and beside each what the choice would score by its offset alone."""
-    rates = {way: Rates(corpus, way) for way in (False, True)}
+    rates = Rates(corpus)
     for found, linked in corpus:
+        around = asked(found, linked)
         for layer, head, a in found.text.heads():
             if head < 0:
                 continue
             for direction in ("row", "column", "head-row"):
                 back = direction == "head-row"
-                for (word, label), answers in asked(found, linked)[back].items():
-                    best = chosen(found, a, word, direction == "column", rules.pieces)
+                for case, answers in around[back].items():
+                    best = chosen(found, a, case[0], direction == "column", rules.pieces)
                     hit = best in answers
-                    offset = 0 if best is None else found.seen.index(best) - found.seen.index(word)
-                    rate = rates[back].without(label, offset, hit)
-                    yield ((name, "accuracy", label, direction), layer, head, float(hit), 1), rate
+                    rate = chance(found, linked, rates, case, best)[back]
+                    what = (name, "accuracy", case[1], direction)
+                    yield (what, layer, head, float(hit), 1), rate
 
 
 def linguistic_features(found: Annotated, features: dict[str, list[int]]) -> Iterator[Item]:

@@ -236,7 +236,7 @@ def assert_matched(model: Model, examples: list[Example], rules: Rules, matched:
     for statistic in analysis.statistics():
         if statistic.name == "accuracy":
             assert statistic.null is not None
-            ratio = statistic.null.ratio()
+            ratio = statistic.null.tally.ratio()
             for place, group in enumerate(statistic.groups):
                 what = ("dependencies", "accuracy", group, statistic.direction)
                 for layer, head in np.ndindex(*ratio.shape[:2]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, Arc, Scene
+from headscope.analyses.chance import Rates, from_sources, from_targets
 from headscope.analyses.maps import rank
-from headscope.analyses.offsets import FIXED, Offsets, rates
+from headscope.analyses.offsets import FIXED, Offsets
 from headscope.analyses.questions import Questions, ask
 from headscope.corpus import Example, Link, Pieces, Rules, bucket_of
-from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit, crossfit
+from headscope.evidence import Exemplar, Exemplars, Null, Statistic, Tally, Unit, crossfit
 from headscope.model import Batch, LayerAttention, WordAttention
 
 DIRECTIONS = ("row", "column", "head-row")
@@ -68,6 +69,7 @@ class Cases:
         example, query: (case,)
         label: (case,) direction and label in one number.
         gold: (case, unit + 1) 1 where the word is an answer; the last place is for no word.
+        chance: (case, unit + 1) how likely it would be by offsets alone.
         column: how many cases there are before those of the direction `column`, and with them.
     """
 
@@ -75,35 +77,43 @@ class Cases:
     query: Tensor
     label: Tensor
     gold: Tensor
+    chance: Tensor
     column: tuple[int, int]
 
     @classmethod
-    def of(cls, batch: Batch, asked: tuple[Questions, Questions], labels: int) -> Cases:
+    def of(
+        cls, batch: Batch, asked: tuple[Questions, Questions], rates: Rates, labels: int
+    ) -> Cases:
         """All questions of all examples."""
         parts = (asked[0], asked[0], asked[1])  # by direction
         sizes = [len(part.query) for part in parts]
-        starts = np.cumsum([0, *sizes])
-        gold = np.zeros((starts[-1], batch.units.text.shape[1] + 1), np.float32)
-        for part, start in zip(parts, starts, strict=False):
-            gold[part.case + start, part.answer] = 1
-        label = [part.label + place * labels for place, part in enumerate(parts)]
+        units = batch.units.text.shape[1] + 1
+        gold = [np.zeros((len(part.query), units), np.float32) for part in asked]
+        for part, table in zip(asked, gold, strict=True):
+            table[part.case, part.answer] = 1
+        chance = [
+            from_sources(rates, asked[0], gold[0]),
+            from_targets(rates, asked[0], asked[1], gold[1]),
+        ]
+        chance[0][:, -1] = 0
         arrays = (
             np.concatenate([part.example for part in parts]),
             np.concatenate([part.query for part in parts]),
-            np.concatenate(label),
-            gold,
+            np.concatenate([part.label + place * labels for place, part in enumerate(parts)]),
+            np.concatenate([gold[0], gold[0], gold[1]]),
+            np.concatenate([chance[0], chance[0], chance[1]]),
         )
-        example, query, number, table = (
+        example, query, label, answers, likely = (
             torch.from_numpy(array).to(batch.ids.device) for array in arrays
         )
-        return cls(example, query, number, table, (sizes[0], sizes[0] + sizes[1]))
+        return cls(example, query, label, answers, likely, (sizes[0], sizes[0] + sizes[1]))
 
     def drawn(self, words: WordAttention) -> Tensor:
-        """(case, head) the words that the heads choose."""
+        """(case, head) the words that the heads choose; the place after the last for none."""
         start, end = self.column
         rows = words.row[self.example, :, self.query]
         rows[start:end] = words.column[self.example[start:end], :, self.query[start:end]]
-        return rows
+        return rows.masked_fill_(rows < 0, self.gold.shape[1] - 1)
 
     def sums(self, values: Tensor, examples: int, labels: int) -> Tensor:
         """(example, head, direction and label) from (case, head)."""
@@ -141,9 +151,9 @@ class Linking(Analysis):
         self.known = found
         self.labels = found.labels
         size = len(DIRECTIONS) * len(self.labels)
-        around = found.centres[0], found.centres[0], found.centres[1]
-        self.rates = rates(around, len(self.labels))
+        self.rates = Rates.of(found.centres[0], len(self.labels))
         self.hits, self.matched = Tally(self.shape, size), Tally(self.shape, size)
+        self.spread = Tally(replace(self.shape, buckets=2), size)  # by half of the buckets
         self._chosen: dict[int, Pieces] = {}
         self._wanted: dict[str, list[int]] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
@@ -164,18 +174,17 @@ class Linking(Analysis):
         words = attention.words(self.rules.pieces)
         size = (len(batch.pieces), len(self.labels))
         drawn = cases.drawn(words)
-        nobody = drawn < 0
-        hit = cases.gold.gather(1, drawn.masked_fill(nobody, cases.gold.shape[1] - 1))
-        offset = (drawn - cases.query[:, None]).masked_fill_(nobody, 0)
-        rate = self.rates.of(cases.label, offset, hit)
+        hit, chance = cases.gold.gather(1, drawn), cases.chance.gather(1, drawn)
         self.hits.add(attention.layer, cases.sums(hit, *size), counts, batch.buckets)
-        self.matched.add(attention.layer, cases.sums(rate, *size), counts, batch.buckets)
+        self.matched.add(attention.layer, cases.sums(chance, *size), counts, batch.buckets)
+        spread = cases.sums(chance * (1 - chance), *size)
+        self.spread.add(attention.layer, spread, counts, batch.buckets % 2)
         self._keep(words, batch)
 
     def _ask(self, batch: Batch) -> tuple[Cases, Tensor]:
         links = [self.links(pieces.example, self.rules) for pieces in batch.pieces]
         asked = ask(batch.pieces, links, self.labels)
-        cases = Cases.of(batch, asked, len(self.labels))
+        cases = Cases.of(batch, asked, self.rates, len(self.labels))
         ones = torch.ones(len(cases.query), 1, device=batch.ids.device)
         return cases, cases.sums(ones, len(batch.pieces), len(self.labels))
 
@@ -235,17 +244,19 @@ class Linking(Analysis):
         members = np.array([[float(label in pooled[name]) for name in groups] for label in labels])
         for place, direction in enumerate(DIRECTIONS):
             part = slice(place * len(labels), (place + 1) * len(labels))
-            hits, matched = (tally.part(part).pool(members) for tally in (self.hits, self.matched))
+            tallies = (self.hits, self.matched, self.spread)
+            hits, matched, spread = (tally.part(part).pool(members) for tally in tallies)
             offsets = self.known.centres[direction == "head-row"]
             fixed, cases = (one @ members for one in offsets.fixed_hits(len(labels)))
-            yield from self._about(tuple(groups), direction, hits, matched, (fixed, cases))
+            null = Null(matched, spread.sums)
+            yield from self._about(tuple(groups), direction, hits, null, (fixed, cases))
 
     def _about(
         self,
         groups: tuple[str, ...],
         direction: str,
         hits: Tally,
-        matched: Tally,
+        null: Null,
         offsets: tuple[NDArray[np.float64], NDArray[np.float64]],
     ) -> Iterator[Statistic]:
         """Accuracy, what it gains over the best fixed offset, and the fixed offsets themselves."""
@@ -256,13 +267,14 @@ class Linking(Analysis):
         yield Statistic(
             "accuracy", hits, baseline, Unit.SHARE,
             "how often the largest weight falls on the linked word",
-            groups, direction, {"all": HEADLINES[direction]}, null=matched,
+            groups, direction, {"all": HEADLINES[direction]}, null=null,
         )  # fmt: skip
         yield Statistic(
             "gain", Tally.of(hits.sums - baseline.sums, hits.counts),
             Tally.of(np.zeros_like(baseline.sums), count), Unit.POINTS,
             "accuracy above the best fixed offset",
             groups, direction, label=self.label_name, threshold=SYNTACTIC,
+            confirmed_by="accuracy",
         )  # fmt: skip
         if direction == "column":
             return  # asked around the same words as "row"

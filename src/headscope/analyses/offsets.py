@@ -1,20 +1,15 @@
-"""What position alone knows: where answers stand, relative to the word that is asked about.
+"""Where the answers to questions about words stand, relative to the word.
 
-Two things come from it. The best fixed offset of a relation (Clark et al. 2019, table 1), chosen
-on one half of the buckets and scored on the other. And how often, over the whole corpus, the word
-at a given offset is an answer where there is such a word: what a head's choice would score if the
-answers kept their offsets but not their places, which is what accuracy is tested against.
+From it comes the best fixed offset of a relation (Clark et al. 2019, table 1), chosen on one half
+of the buckets and scored on the other: what position alone can do.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from headscope.analyses.questions import Ints, Questions
 from headscope.corpus import BUCKETS
@@ -74,38 +69,3 @@ def counted(*columns: Ints) -> dict[tuple[int, ...], int]:
         return {}
     rows, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
     return dict(zip(map(tuple, rows.T.tolist()), counts.tolist(), strict=True))
-
-
-def rates(centres: Sequence[Offsets], labels: int) -> Rates:
-    """The counts of several kinds of questions as one table, for looking up."""
-    edges = [offset for centre in centres for _, offset in centre.edges]
-    reach = max((abs(offset) for offset in edges), default=0) + 1
-    gold, room = np.zeros((2, len(centres) * labels, 2 * reach + 1), np.float32)
-    for number, centre in enumerate(centres):
-        for (label, offset), count in centre.gold.items():
-            gold[number * labels + label, offset + reach] = count
-        for (label, offset), count in centre.edges.items():
-            room[number * labels + label, offset + reach] += count
-    return Rates(torch.from_numpy(gold), torch.from_numpy(room.cumsum(1)), reach)
-
-
-class Rates:
-    """How often the word at an offset is an answer, where there is a word.
-
-    Attributes:
-        gold, room: (label, offset) counts; reach: where the offset 0 stands.
-    """
-
-    def __init__(self, gold: Tensor, room: Tensor, reach: int) -> None:
-        self.gold, self.room, self.reach = gold, (room - 1).clamp_min(1), reach
-
-    def of(self, label: Tensor, offset: Tensor, hit: Tensor) -> Tensor:
-        """(case, head) the rate over all other cases of the label.
-
-        Args:
-            label: (case,); offset, hit: (case, head) the head's choice, and whether it is right
-                (the case itself is taken out, or it would count for itself).
-        """
-        place = (label * self.gold.shape[1] + self.reach)[:, None] + offset
-        right = self.gold.to(place.device).take(place) - hit
-        return right / self.room.to(place.device).take(place)

@@ -3,7 +3,7 @@
 from headscope.evidence.exemplars import Exemplar, Exemplars
 from headscope.evidence.harvest import Harvest
 from headscope.evidence.interval import Estimate, estimate
-from headscope.evidence.statistic import COLUMNS, Statistic, Unit, best_rows, crossfit, rows
+from headscope.evidence.statistic import COLUMNS, Null, Statistic, Unit, best_rows, crossfit, rows
 from headscope.evidence.tally import Shape, Tally
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Exemplar",
     "Exemplars",
     "Harvest",
+    "Null",
     "Shape",
     "Statistic",
     "Tally",

@@ -99,19 +99,24 @@ def _share_interval(
 
 
 def difference(
-    sums: Floats, counts: Floats, other_sums: Floats, other_counts: Floats
+    sums: Floats,
+    counts: Floats,
+    other_sums: Floats,
+    other_counts: Floats,
+    floor: Floats | float = 0.0,
 ) -> tuple[Floats, Floats]:
     """A paired difference of two ratios over the same buckets: value and two-sided p.
 
     Args:
         sums, counts: (bucket, ...) of the one; other_sums, other_counts: of the other.
+        floor: (...) the standard error is not taken to be smaller than this.
     """
     filled = (counts > 0) | (other_counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = sums.sum(0) / counts.sum(0) - other_sums.sum(0) / other_counts.sum(0)
         without = leave_one_out(sums, counts) - leave_one_out(other_sums, other_counts)
         error, units = standard_error(without, filled)
-        p = 2 * stats.t.sf(np.abs(value) / error, units - 1)
+        p = 2 * stats.t.sf(np.abs(value) / np.maximum(error, floor), units - 1)
     p = np.where(units < ENOUGH, np.nan, p)
     return value, np.asarray(p)
 

@@ -32,6 +32,20 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True)
+class Null:
+    """What a test compares with, where that is not the baseline.
+
+    Attributes:
+        tally: what the sums are expected to be.
+        spread: (half of the buckets, layer, head, group) how much the sums vary when it is true;
+            the jackknife sees too little of it where cases are few and all alike.
+    """
+
+    tally: Tally
+    spread: Floats
+
+
+@dataclass(frozen=True)
 class Statistic:
     """A number per head (and per group), with what it would be for a head that knows nothing.
 
@@ -46,7 +60,8 @@ class Statistic:
         headlines: groups whose best head is worth a line in a summary, with the words for it
             (the empty string where there are no groups).
         label: what a head is called whose value in some group is at least `threshold` and at
-            least `margin` above the baseline.
+            least `margin` above the baseline; confirmed_by: another statistic of the analysis
+            whose test must agree.
         null: what the test compares with, where that is not the baseline.
     """
 
@@ -61,7 +76,8 @@ class Statistic:
     label: str | None = None
     threshold: float = 0.0
     margin: float = 0.0
-    null: Tally | None = None
+    confirmed_by: str | None = None
+    null: Null | None = None
 
     @property
     def whole(self) -> bool:
@@ -80,12 +96,16 @@ class Statistic:
             "label": self.label,
             "threshold": self.threshold,
             "margin": self.margin,
+            "confirmed_by": self.confirmed_by,
         }
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """Sums and counts of the statistic, of its baseline and of what it is tested against."""
+    """Sums and counts of the statistic, of its baseline and of what it is tested against.
+
+    All (bucket, layer, head, group), the spread (half, layer, head, group).
+    """
 
     sums: Floats
     counts: Floats
@@ -93,21 +113,24 @@ class _Parts:
     base_counts: Floats
     null: Floats
     null_counts: Floats
+    spread: Floats
 
     @classmethod
     def of(cls, statistic: Statistic) -> _Parts:
-        """All (bucket, layer, head, group)."""
+        """What a statistic has."""
         tally = statistic.tally
         shape = tally.sums.shape
         empty = Tally.of(np.full(shape, np.nan), np.ones(shape))
         base = statistic.baseline or empty
-        null = statistic.null or base
-        arrays = [part for one in (tally, base, null) for part in (one.sums, one.counts)]
-        return cls(*(np.broadcast_to(part, shape) for part in arrays))
+        null = statistic.null or Null(base, np.zeros((2, *shape[1:])))
+        arrays = [part for one in (tally, base, null.tally) for part in (one.sums, one.counts)]
+        sums, counts, *others = (np.broadcast_to(part, shape) for part in arrays)
+        return cls(sums, counts, others[0], others[1], others[2], others[3], null.spread)
 
     def each(self) -> tuple[Floats, ...]:
         """In the order of the fields."""
-        return self.sums, self.counts, self.base, self.base_counts, self.null, self.null_counts
+        known = (self.sums, self.counts, self.base, self.base_counts)
+        return (*known, self.null, self.null_counts, self.spread)
 
 
 def rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str) -> Rows:
@@ -181,7 +204,9 @@ def _append(
         baseline = parts.base.sum(0) / parts.base_counts.sum(0)
     p = np.full(found.value.shape, np.nan)
     if tested:
-        p = difference(parts.sums, parts.counts, parts.null, parts.null_counts)[1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            floor = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
+        p = difference(parts.sums, parts.counts, parts.null, parts.null_counts, floor)[1]
     filled = found.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)

@@ -9,6 +9,8 @@ from typing import Any
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
+SURE = 0.05
+"""A corrected p-value below this counts."""
 
 
 def head_name(layer: int | None, head: int | None) -> str:
@@ -137,15 +139,15 @@ def labelled(results: Results, corpus: str, weights: str = "trained") -> list[La
     for analysis, statistic in statistics(results.record):
         if not statistic["label"]:
             continue
-        for row in rows_of(
-            results.heads,
-            corpus=corpus,
-            weights=weights,
-            analysis=analysis["analysis"],
-            statistic=statistic["statistic"],
-        ):
+        place = {"corpus": corpus, "weights": weights, "analysis": analysis["analysis"]}
+        confirmed = None
+        if statistic["confirmed_by"]:
+            others = rows_of(results.heads, statistic=statistic["confirmed_by"], **place)
+            confirmed = {_cell(row) for row in others if sure(row)}
+        for row in rows_of(results.heads, statistic=statistic["statistic"], **place):
             same = row["direction"] == statistic["direction"] and row["head"] is not None
-            if same and row["group"] != "all" and _earns(row, statistic):
+            agreed = confirmed is None or _cell(row) in confirmed
+            if same and agreed and row["group"] != "all" and _earns(row, statistic):
                 words = [row["group"], row["direction"], number(row["value"], statistic["unit"])]
                 reason = " ".join(word for word in words if word)
                 key = (statistic["label"], head_name(row["layer"], row["head"]))
@@ -156,6 +158,15 @@ def labelled(results: Results, corpus: str, weights: str = "trained") -> list[La
     ]
 
 
+def sure(row: Row) -> bool:
+    """Whether a corrected test says that the value is not what was to be expected."""
+    return row["q"] is not None and row["q"] < SURE
+
+
+def _cell(row: Row) -> tuple[Any, ...]:
+    return row["group"], row["direction"], row["layer"], row["head"]
+
+
 def _earns(row: Row, statistic: Row) -> bool:
     enough = row["value"] >= max(statistic["threshold"], row["baseline"] + statistic["margin"])
-    return bool(enough and (row["q"] is None or row["q"] < 0.05))
+    return bool(enough and (row["q"] is None or sure(row)))

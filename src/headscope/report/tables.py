@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.report.summary import head_name, interval, number
+from headscope.report.summary import head_name, interval, number, sure
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
@@ -18,7 +18,6 @@ LOOKS = {
     "head-row": "it looks at one",
 }
 """How a head joins a word to what it is linked to, seen from the word."""
-SURE = 0.05
 SYNTACTIC = 0.10
 FEW = 100
 """Relations with fewer instances are marked."""
@@ -46,8 +45,7 @@ class Found:
     @property
     def sure(self) -> bool:
         """Above the best fixed offset, and above what its own offsets give, both corrected."""
-        qs = (self.accuracy["q"], self.gain["q"])
-        return self.gain["value"] > 0 and all(q is not None and q < SURE for q in qs)
+        return self.gain["value"] > 0 and sure(self.gain) and sure(self.accuracy)
 
     @property
     def value(self) -> str:
@@ -220,20 +218,20 @@ def _roles(
 ) -> list[Role]:
     place = {"weights": weights, "analysis": "dependencies"}
     held: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows_of(results.heads, statistic="gain", **place):
-        sure = row["q"] is not None and row["q"] < SURE and row["value"] >= SYNTACTIC
-        if sure and row["head"] is not None and row["group"] != "all":
-            key = (head_name(row["layer"], row["head"]), row["group"], row["direction"])
-            held[key].append(row["corpus"])
-    values = {
-        (head_name(r["layer"], r["head"]), r["group"], r["direction"], r["corpus"]): r["value"]
+    accuracy = {
+        (head_name(r["layer"], r["head"]), r["group"], r["direction"], r["corpus"]): r
         for r in rows_of(results.heads, statistic="accuracy", **place)
         if r["head"] is not None
     }
+    for row in rows_of(results.heads, statistic="gain", **place):
+        key = (head_name(row["layer"], row["head"]), row["group"], row["direction"])
+        above = row["value"] >= SYNTACTIC and row["head"] is not None and row["group"] != "all"
+        if above and sure(row) and sure(accuracy[*key, row["corpus"]]):
+            held[key].append(row["corpus"])
     roles = []
     for (head, relation, direction), where in held.items():
         asked = [name for name in corpora if (relation, name) in best]
         if len(where) > 1:
-            found = {name: values[head, relation, direction, name] for name in asked}
+            found = {n: accuracy[head, relation, direction, n]["value"] for n in asked}
             roles.append(Role(head, relation, direction, where, asked, found))
     return sorted(roles, key=lambda one: (-len(one.held), -sum(one.values.values())))

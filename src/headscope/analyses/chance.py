@@ -1,0 +1,90 @@
+"""What a choice would score if links kept their offsets but not their places.
+
+The null that accuracy is tested against: every source's target is drawn anew, by how often the
+word at each offset is the target over the whole corpus, where there is a word at that offset. A
+head that looks at its neighbours scores under it what its offsets are worth, and no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.offsets import Offsets
+from headscope.analyses.questions import Ints, Questions
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often the word at an offset from a source is its target, where there is a word.
+
+    Attributes:
+        right, room: (label, offset) how often it is, of how many; reach: the place of offset 0.
+    """
+
+    right: Floats
+    room: Floats
+    reach: int
+
+    @classmethod
+    def of(cls, around: Offsets, labels: int) -> Rates:
+        """The rates of a corpus."""
+        reach = max((abs(offset) for _, offset in around.edges), default=0) + 1
+        right, room = np.zeros((2, labels, 2 * reach + 1), np.float32)
+        for (label, offset), count in around.gold.items():
+            right[label, offset + reach] = count
+        for (label, offset), count in around.edges.items():
+            room[label, offset + reach] += count
+        return cls(right, room.cumsum(1), reach)
+
+    def at(self, label: Ints, offset: Ints, own: Floats) -> Floats:
+        """The rate over all other links; `own`: 1 where this very link has that offset."""
+        place = np.clip(offset + self.reach, 0, 2 * self.reach)
+        rate = (self.right[label, place] - own) / np.maximum(self.room[label, place] - 1, 1)
+        return np.where(offset == 0, np.float32(0), rate)
+
+
+def from_sources(rates: Rates, asked: Questions, gold: Floats) -> Floats:
+    """(question, unit) how likely each word is to be the target of a source, by its offset.
+
+    Args:
+        gold: (question, unit) 1 where it is.
+    """
+    offset = np.arange(gold.shape[1]) - asked.query[:, None]
+    return rates.at(np.broadcast_to(asked.label[:, None], offset.shape), offset, gold)
+
+
+def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Floats) -> Floats:
+    """(question, unit) how likely each word is to be a source of a target.
+
+    Only words that are sources of that label can be, each with the likelihood that its own target
+    is this one, given that at least one of them has it: else nobody would have asked.
+
+    Args:
+        targets: questions around targets; gold: (question, unit) of these.
+    """
+    case, source = _same_label(sources, targets)
+    word, query = sources.query[source], targets.query[case]
+    rate = rates.at(targets.label[case], query - word, gold[case, word])
+    nobody = np.bincount(case, np.log1p(-np.minimum(rate, 0.999999)), len(targets.query))
+    somebody = -np.expm1(nobody)[case]
+    found = np.zeros_like(gold)
+    found[case, word] = np.divide(rate, somebody, out=np.zeros_like(rate), where=somebody > 0)
+    return found
+
+
+def _same_label(sources: Questions, targets: Questions) -> tuple[Ints, Ints]:
+    """All pairs of a question around a target and a source of that label in the same text."""
+    size = max(sources.label.max(initial=0), targets.label.max(initial=0)) + 1
+    keys = sources.example * size + sources.label
+    order = np.argsort(keys, kind="stable")
+    wanted = targets.example * size + targets.label
+    start, end = (np.searchsorted(keys[order], wanted, side) for side in ("left", "right"))
+    count = end - start
+    case = np.repeat(np.arange(len(wanted)), count)
+    within = np.arange(len(case)) - np.repeat(np.cumsum(count) - count, count)
+    return case, order[start[case] + within]
