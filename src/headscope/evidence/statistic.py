@@ -205,8 +205,8 @@ def _append(
     p = np.full(found.value.shape, np.nan)
     if tested:
         with np.errstate(invalid="ignore", divide="ignore"):
-            floor = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
-        p = difference(parts.sums, parts.counts, parts.null, parts.null_counts, floor)[1]
+            known = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
+        p = difference(parts.sums, parts.counts, parts.null, parts.null_counts, known)[1]
     filled = found.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)
