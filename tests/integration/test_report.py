@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from transformers import PreTrainedTokenizerFast
 
-from headscope.corpus import Example, read
+from headscope.corpus import Example, Frame, Link, Mention, Rules, read
 from headscope.found import Found
 from headscope.look import look
 from headscope.model import Model, wrap
@@ -63,18 +63,30 @@ def hostile_model() -> Model:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    words = ("a", SCRIPT, "b", IMAGE, "c", BREAK, "{{7*7}}", ".")
     examples = [
-        Example(f"{BREAK}{n}", text=f"a {SCRIPT} b {IMAGE} c {BREAK} {{{{7*7}}}} .")
+        Example(
+            f"{BREAK}{n}",
+            words=words,
+            heads=(1, -1, 1, 2, 3, 3, 1, 1),
+            relations=(IMAGE, "root", SCRIPT, BREAK, "obj", "{{7*7}}", "nsubj", "punct"),
+            mentions=(Mention(1, 2, IMAGE), Mention(5, 6, IMAGE)),
+            frames=(Frame(SCRIPT, 1, ((IMAGE, 5, 6),)),),
+            links=(Link(1, 5, BREAK),),
+        )
         for n in range(30)
     ]
     corpus = corpus_of(examples, name=f"corpus {SCRIPT}")
-    found = scan(hostile_model(), corpus, progress=Silent(), command=["headscope", BREAK])
+    options = Options(rules=Rules(min_count=10))
+    found = scan(
+        hostile_model(), corpus, options=options, progress=Silent(), command=["headscope", BREAK]
+    )
     return write_report([found], tmp_path_factory.mktemp("hostile") / "report.html")
 
 
 @pytest.fixture(scope="module")
 def demo(minilm: Model) -> Found:
-    options = Options(random_weights=True)
+    options = Options(random_weights=True, rules=Rules(min_count=20))
     return scan(minilm, read("tour", limit=40), options=options, progress=Silent())
 
 
@@ -168,6 +180,8 @@ def test_a_hostile_corpus_stays_text(browser: Browser, hostile: Path) -> None:
     page.locator("#head-map svg path[aria-label]").nth(3).hover()
     page.wait_for_timeout(300)
     assert BREAK in page.locator("#head-note").inner_text()
+    assert SCRIPT in (page.locator("figure.arcs svg").first.text_content() or "")
+    assert IMAGE in page.locator("table.relations").first.inner_text()
     assert page.evaluate("typeof window.hacked") == "undefined"
     assert page.locator("img").count() == 0
     assert page.locator("body script").count() == 3  # the data, the bundle, ours
@@ -207,6 +221,24 @@ def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> 
     assert visit.page.evaluate("typeof window.hacked") == "undefined"
     assert visit.requests == [path.as_uri()]
     assert visit.complaints == []
+
+
+def test_relations_antecedents_and_arcs_are_there(
+    browser: Browser, demo: Found, tmp_path: Path
+) -> None:
+    page = Visit(browser, demo.report(tmp_path / "report.html")).page
+    shown = page.locator("section.view:not([hidden])")
+    assert "nsubj" in shown.locator("table.relations").inner_text()
+    assert "rule sieve" in shown.inner_text()
+    assert "left out" in shown.inner_text().lower()
+    arcs = shown.locator("figure.arcs svg")
+    assert arcs.count() > 10
+    assert shown.locator("path.gold").count() > 10
+    assert shown.locator("path.right").count() > 5
+    page.locator("nav a", has_text="coreference").first.click()
+    assert page.evaluate("window.scrollY") > 1000
+    shown.locator("table.relations button.head").first.click()
+    page.wait_for_selector("#head[open] #head-map svg")
 
 
 def test_figures_are_real_pictures(demo: Found, tmp_path: Path) -> None:

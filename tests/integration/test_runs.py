@@ -83,7 +83,14 @@ def left_over(run: Path) -> list[str]:
     return sorted(p.name for p in run.iterdir() if p.name == ".lock" or p.suffix == ".part")
 
 
-COMPLETE = ["best.parquet", "heads.parquet", "maps.parquet", "report.html", "run.json"]
+COMPLETE = [
+    "arcs.parquet",
+    "best.parquet",
+    "heads.parquet",
+    "maps.parquet",
+    "report.html",
+    "run.json",
+]
 
 
 @pytest.mark.xdist_group("processes")
@@ -107,7 +114,7 @@ def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> Non
     assert last.returncode == 0, said
     whole.communicate()
     assert whole.returncode == 0
-    for name in ("heads", "best", "maps"):
+    for name in ("heads", "best", "maps", "arcs"):
         ours, theirs = (
             pq.read_table(tmp_path / r / f"{name}.parquet") for r in ("killed", "whole")
         )

@@ -14,7 +14,7 @@ from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
 GROUPS = ("rarest", "two rarest")
-RARE, ABOVE = 0.5, 0.1
+RARE, ABOVE = 0.5, 0.25
 """A head is called rare when half of its largest weights fall on one of the two rarest words (as
 in Voita and others, who set no bound), and so far above chance."""
 HEADLINES = {"rarest": "largest weight on the rarest word"}

@@ -49,8 +49,15 @@ def word_list(path: Path) -> tuple[str, ...]:
 
 
 def digest(path: Path) -> str:
-    """The sha256 of the file's text (unpacked, so that a.txt and a.txt.gz are the same)."""
+    """The sha256 of the file's text (unpacked, so that a.txt and a.txt.gz are the same).
+
+    Of a folder: of the names and contents of all files in it.
+    """
     sha = hashlib.sha256()
+    if path.is_dir():
+        for file in sorted(one for one in path.rglob("*") if one.is_file()):
+            sha.update(f"{file.relative_to(path)} {digest(file)}\n".encode())
+        return sha.hexdigest()
     with open_bytes(path) as stream:
         try:
             while block := stream.read(1 << 20):

@@ -7,24 +7,36 @@ from pathlib import Path
 
 import vl_convert
 
+from headscope.report.page import drawing
 from headscope.report.views import views
 from headscope.runs import Results
 from headscope.runs.atomic import write_bytes, write_text, writing
 
 
 def write_figures(results: list[Results], folder: Path) -> list[Path]:
-    """Write every chart as PNG and SVG; returns the files."""
+    """Write every chart, and every sentence with arcs, as PNG and SVG; returns the files."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    written: list[Path] = []
     for view in views(results):
-        for _, charts in view.charts():
+        for analysis, charts in view.charts():
             for chart in charts:
-                name = re.sub(r"[^\w.-]+", "-", f"{view.title}-{chart.name}".replace("'", ""))
                 drawn = chart.spec() | {"background": "white", "title": chart.title}
-                picture = vl_convert.vegalite_to_png(drawn, scale=2)
-                drawing = vl_convert.vegalite_to_svg(drawn)
-                write_bytes(folder / f"{name}.png", picture)
-                write_text(folder / f"{name}.svg", drawing)
-                written += [folder / f"{name}.png", folder / f"{name}.svg"]
+                svg = vl_convert.vegalite_to_svg(drawn)
+                png = vl_convert.vegalite_to_png(drawn, scale=2)
+                written += _write(folder, f"{view.title}-{chart.name}", svg, png)
+            for title, pictures in view.scenes(analysis["analysis"]):
+                for picture in pictures:
+                    svg = drawing(picture)
+                    png = vl_convert.svg_to_png(svg, scale=2)
+                    name = f"{view.title}-{analysis['analysis']}-{title}-{picture.example}"
+                    written += _write(folder, name, svg, png)
     return written
+
+
+def _write(folder: Path, title: str, svg: str, png: bytes) -> list[Path]:
+    """Both forms of a picture, under a name that every file system takes."""
+    name = re.sub(r"[^\w.-]+", "-", title.replace("'", ""))
+    write_bytes(folder / f"{name}.png", png)
+    write_text(folder / f"{name}.svg", svg)
+    return [folder / f"{name}.png", folder / f"{name}.svg"]

@@ -19,6 +19,7 @@ from typing import Any, cast
 import jinja2
 import vl_convert
 
+from headscope.report.arcs import Picture
 from headscope.report.charts import map_chart, spec
 from headscope.report.summary import COLUMNS
 from headscope.report.tables import LINKING, LOOKS, WAYS, across
@@ -77,17 +78,31 @@ def page(template: str, data: Record, **values: Any) -> str:
     """Fill a template; `data` goes to the scripts as JSON that cannot end its element."""
     scripts = [bundle(), asset("report.js")]
     payload = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    environment = jinja2.Environment(
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            policy=policy(scripts),
+            style=asset("report.css"),
+            scripts=scripts,
+            data=payload.replace("<", "\\u003c").replace("\u2028", "\\u2028"),
+            columns=COLUMNS,
+            **values,
+        )
+    )
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates; whatever is filled in is escaped."""
+    return jinja2.Environment(
         loader=jinja2.PackageLoader("headscope.report"), autoescape=True, trim_blocks=True
     )
-    return environment.get_template(template).render(
-        policy=policy(scripts),
-        style=asset("report.css"),
-        scripts=scripts,
-        data=payload.replace("<", "\\u003c").replace("\u2028", "\\u2028"),
-        columns=COLUMNS,
-        **values,
-    )
+
+
+def drawing(one: Picture) -> str:
+    """A sentence with its arcs, as SVG."""
+    return environment().get_template("arcs.svg").render(one=one)
 
 
 def policy(scripts: list[str]) -> str:

@@ -46,22 +46,24 @@ def read_framenet(path: Path) -> Iterator[Example]:
 def read_nltk(path: Path) -> Iterator[Example]:
     """FrameNet as nltk has it: the folder `framenet_v17` (lexicographic examples)."""
     try:
+        import nltk
         from nltk.corpus.reader.framenet import FramenetCorpusReader
     except ImportError:
         how = "pip install 'headscope[framenet]'"
         raise HeadscopeError(f"FrameNet's own files are read by nltk: {how}") from None
     if not (path / "frameIndex.xml").exists():
         raise InputError("no frameIndex.xml in it; give the folder framenet_v17", path)
-    corpus = FramenetCorpusReader(str(path), [])
-    for sentence in corpus.exemplars():
-        frames: list[Annotated] = []
-        for one in sentence.annotationSet:
-            if "Target" not in one or "FE" not in one:
-                continue
-            core = {name for name, fe in sentence.frame.FE.items() if fe.coreType == "Core"}
-            elements = [(name, (start, end)) for start, end, name in one.FE[0] if name in core]
-            frames.append((sentence.frame.name, list(one.Target), elements))
-        yield _example(str(sentence.ID), sentence.text, frames)
+    place = str(path.resolve())
+    if place not in nltk.data.path:  # nltk reads only where it was told that data are
+        nltk.data.path.append(place)
+    for sentence in FramenetCorpusReader(place, []).exemplars():
+        known = sentence.get("frameAnnotation")
+        if known is None or "Target" not in known:
+            continue
+        core = {name for name, fe in sentence.frame.FE.items() if fe.coreType == "Core"}
+        elements = [(name, (start, end)) for start, end, name in known.FE[0] if name in core]
+        frame: Annotated = (sentence.frame.name, list(known.Target), elements)
+        yield _example(str(sentence.ID), sentence.text, [frame])
 
 
 def _from_spans(record: dict[str, Any], number: int) -> Example:
