@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.corpus import Example
+from headscope.corpus import Example, Rules
+from headscope.corpus.features import features
 from headscope.model import Model
 
 WIDTH = 8
@@ -116,5 +117,80 @@ def add(
         found["rarest"] = np.isin(names, low)[peak].sum(-1)
         found["two rarest"] = np.isin(names, next_low)[peak].sum(-1)
         found["rare queries"] = np.array(len(positions))
+    owners = [word for word in words if word is not None]
+    found |= annotation(maps, inner, owners, example)
     for name, value in found.items():
         sums[name] = sums.get(name, 0) + value.astype(np.float64)
+
+
+def word_level(inner: NDArray[np.float32], owners: list[int]) -> NDArray[np.float32]:
+    """Maps of words from maps of pieces: sum to, mean from; (layer, head, word, word)."""
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    sizes = np.diff([*starts, len(owners)])
+    to = np.add.reduceat(inner, starts, -1)
+    mean = np.add.reduceat(to, starts, -2) / sizes[:, None]
+    return mean.astype(np.float32)
+
+
+def annotation(
+    maps: NDArray[np.float32], inner: NDArray[np.float32], owners: list[int], example: Example
+) -> Sums:
+    """Dependencies, linguistic features and token to token, vectorised over heads."""
+    found: Sums = {}
+    heads, relations = np.array(example.heads), np.array(example.relations)
+    between = word_level(inner, owners)
+    size = between.shape[-1]
+    between[..., range(size), range(size)] = 0
+    row, column = between.argmax(-1), between.argmax(-2)
+    inside = np.arange(len(heads))[heads >= 0]
+    for label in set(relations[inside]):
+        mine = inside[relations[inside] == label]
+        found[f"row {label}"] = (row[..., mine] == heads[mine]).sum(-1)
+        found[f"column {label}"] = (column[..., mine] == heads[mine]).sum(-1)
+        asked = np.unique(heads[mine])
+        back = (heads[row[..., asked]] == asked) & (relations[row[..., asked]] == label)
+        found[f"head-row {label}"] = back.sum(-1)
+        found[f"cases {label}"], found[f"asked {label}"] = np.array(len(mine)), np.array(len(asked))
+    received = maps.mean(-2)
+    words = features(example, Rules())
+    pieces = np.array([-1, *owners, -1])
+    for name, places in words.items():
+        tokens = np.isin(pieces, places)
+        if tokens.any():
+            found[f"feature {name}"] = received[..., tokens].max(-1)
+            found[f"first {name}"] = maps[..., 0, tokens].max(-1)
+            found[f"texts {name}"] = np.array(1)
+    verbs = set(words["verb"])
+    linked = {
+        "noun to pronoun": [(n, p) for n in words["noun"] for p in words["pronoun"]],
+        "verb to subject": [(heads[s], s) for s in words["subject"] if heads[s] in verbs],
+        "verb to object": [(heads[o], o) for o in words["object"] if heads[o] in verbs],
+    }
+    for name, forward in linked.items():
+        one, other = name.split(" to ")
+        for group, pairs in ((name, forward), (f"{other} to {one}", [(k, q) for q, k in forward])):
+            if pairs:
+                found |= pair_weights(between, group, pairs)
+    return found
+
+
+def pair_weights(between: NDArray[np.float32], group: str, pairs: list[tuple[int, int]]) -> Sums:
+    """Weights of linked words, and of words so far apart that are not linked."""
+    queries, keys = np.array(pairs).T
+    weights = between[..., queries, keys]
+    total: Any = 0
+    matched: Any = 0
+    count = 0
+    size = between.shape[-1]
+    for place, distance in enumerate(keys - queries):
+        same = keys - queries == distance
+        free = size - abs(distance) - same.sum()
+        if free:
+            others = np.diagonal(between, distance, -2, -1).sum(-1) - weights[..., same].sum(-1)
+            total, matched, count = total + weights[..., place], matched + others / free, count + 1
+    largest = [weights[..., keys == key].mean(-1) for key in np.unique(keys)]
+    found: Sums = {f"largest {group}": np.max(largest, 0), f"pair texts {group}": np.array(1)}
+    if count:
+        found |= {f"weight {group}": total, f"matched {group}": matched}
+        found[f"pairs {group}"] = np.array(count)
+    return found

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
+from bench.clark import clark
 from bench.scripts import Sums, padded_batches, sentence_by_sentence
 
-from headscope.corpus import read
+from headscope.analyses import analyses
+from headscope.corpus import Rules, read
 from headscope.model import Model
+from headscope.passes import Options
 from headscope.progress import Silent
 from headscope.study import scan
 
 TOUR = read("tour")
 
 
-@pytest.mark.parametrize("script", ["single", "padded"])
-def test_a_script_equals_a_scan(minilm: Model, script: str) -> None:
-    found = scan(minilm, TOUR, progress=Silent())
+@pytest.mark.parametrize("script", ["single", "padded", "clark"])
+def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> None:
+    names = [name for name in analyses() if name not in ("coreference", "frames", "links")]
+    options = Options(rules=Rules(min_count=20))
+    found = scan(minilm, TOUR, only=names, options=options, progress=Silent())
     minilm.network.set_attn_implementation("eager")
     try:
-        sums: Sums = (
-            sentence_by_sentence(minilm, TOUR)
-            if script == "single"
-            else padded_batches(minilm, TOUR, 128, 8)
-        )
+        scripts: dict[str, Callable[[], Sums]] = {
+            "single": lambda: sentence_by_sentence(minilm, TOUR),
+            "padded": lambda: padded_batches(minilm, TOUR, 128, 8),
+            "clark": lambda: clark(minilm, TOUR, tmp_path),
+        }
+        sums = scripts[script]()
     finally:
         minilm.network.set_attn_implementation("sdpa")
     queries = sums["count 0"]
     expected = {
+        ("dependencies", "accuracy", "det", "row"): sums["row det"] / sums["cases det"],
+        ("dependencies", "accuracy", "obj", "column"): sums["column obj"] / sums["cases obj"],
+        ("dependencies", "accuracy", "case", "head-row"): sums["head-row case"]
+        / sums["asked case"],
+        ("linguistic_features", "largest", "noun", "from all"): sums["feature noun"]
+        / sums["texts noun"],
+        ("token_to_token", "weight", "verb to subject"): sums["weight verb to subject"]
+        / sums["pairs verb to subject"],
+        ("token_to_token", "largest", "object to verb"): sums["largest object to verb"]
+        / sums["pair texts object to verb"],
         ("focus", "entropy", None): sums["entropy"] / sums["rows"],
         ("focus", "entropy_first", None): sums["first"] / sum(1 for _ in TOUR),
         ("confidence", "largest", None): sums["largest"] / queries,
@@ -38,11 +57,17 @@ def test_a_script_equals_a_scan(minilm: Model, script: str) -> None:
     }
     seen = 0
     for row in found.heads.to_pylist():
-        key = (row["analysis"], row["statistic"], row["group"])
+        key: tuple[str | None, ...] = (row["analysis"], row["statistic"], row["group"])
+        key = key if key in expected else (*key, row["direction"])
         if key in expected and row["head"] is not None:
             value = expected[key][row["layer"], row["head"]]
-            tolerance = 2.5 / row["n"] if row["statistic"] == "share" else 1e-5
+            counts = row["statistic"] in ("share", "accuracy")
+            tolerance = 2.5 / row["n"] if counts else 1e-5
             assert row["value"] == pytest.approx(value, abs=tolerance), key
             seen += 1
     assert seen == 72 * len(expected)
     assert np.isfinite(sums["mass"]).all()
+    if script == "clark":  # head by head, all words with a head: what the table sums up
+        labels = sorted({r for one in TOUR for r in one.relations if r != "root"})
+        right, asked = sums["clark row 2 8"][labels.index("det")]
+        assert right / asked == pytest.approx(sums["row det"][2, 8] / sums["cases det"], abs=0.01)
