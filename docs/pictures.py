@@ -1,44 +1,47 @@
-"""`make docs`: the picture of the README, from the demo's report in a real browser."""
+"""`make docs`: the pictures of the README, from the demo's report in a real browser."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import FloatRect, Page, sync_playwright
 from tests.browser import installed
 
 from headscope import Options, scan
+from headscope.corpus import Rules
 
 HERE = Path(__file__).parent
+SHOWN = "section.view:not([hidden])"
 
 
 def main() -> None:
-    """Scan, open the report, take the picture."""
+    """Scan, open the report, take the pictures."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        scan(
-            "minilm",
-            "tour",
-            out=run,
-            options=Options(random_weights=True),
-            command=["headscope", "demo"],
-        )
+        options = Options(random_weights=True, rules=Rules(min_count=20))
+        scan("minilm", "tour", out=run, options=options, command=["headscope", "demo"])
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1200, "height": 1000})
             page.goto((run / "report.html").as_uri())
             page.wait_for_timeout(3000)
-            grid = page.locator("section.view:not([hidden]) .grid").bounding_box()
-            assert grid is not None
-            bottom = grid["y"] + grid["height"] + 12
-            page.screenshot(
-                path=HERE / "report.png",
-                clip={"x": 0, "y": 0, "width": 1200, "height": bottom},
-                full_page=True,
-            )
+            take(page, "report.png", f"{SHOWN} .grid", f"{SHOWN} .grid")
+            heading = f"{SHOWN} h2[id$=dependencies]"
+            take(page, "arcs.png", heading, f"{SHOWN} details >> nth=4")
             browser.close()
-    print(HERE / "report.png")
+
+
+def take(page: Page, name: str, first: str, last: str) -> None:
+    """The part of the page from the one element to the other."""
+    top, bottom = (page.locator(one).first.bounding_box() for one in (first, last))
+    assert top is not None
+    assert bottom is not None
+    start = top["y"] - 60
+    height = bottom["y"] + bottom["height"] + 12 - start
+    clip: FloatRect = {"x": 0, "y": start, "width": 1200, "height": height}
+    page.screenshot(path=HERE / name, clip=clip, full_page=True)
+    print(HERE / name)
 
 
 if __name__ == "__main__":

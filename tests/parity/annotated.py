@@ -85,6 +85,18 @@ class Rates:
         return (right - own) / max(room_size - 1, 1) if offset else 0.0
 
 
+def best_offset(corpus: list[tuple[Annotated, Linked]], labels: set[str], back: bool) -> float:
+    """How often the best of the offsets -5 to 5 is right; outside the text it is wrong."""
+    cases = [
+        (found.seen.index(word), {found.seen.index(one) for one in answers})
+        for found, linked in corpus
+        for (word, label), answers in asked(found, linked)[back].items()
+        if label in labels
+    ]
+    hits = [sum(place + o in answers for place, answers in cases) for o in range(-5, 6) if o]
+    return max(hits) / len(cases)
+
+
 def chance(
     found: Annotated, linked: Linked, rates: Rates, case: tuple[int, str], best: int | None
 ) -> tuple[float, float]:

@@ -220,7 +220,21 @@ def test_annotation_equals_the_twins(family: str, pieces: str) -> None:
         if key[0][0] not in names:
             del totals[key]
     assert check(found, totals, 3e-6) > 100
+    assert_offsets(model, examples, found)
     assert_matched(model, examples, rules, matched)
+
+
+def assert_offsets(model: Model, examples: list[Example], found: Found) -> None:
+    """The baseline is the best fixed offset of the relation."""
+    known = [Annotated(*pair) for pair in zip(texts(model, examples), examples, strict=True)]
+    corpus = [(one, trees(one.example)) for one in known]
+    groups = {name: {name} for name in RELATIONS} | {"nsubj": {"nsubj", "nsubj:pass"}}
+    for row in found.heads.to_pylist():
+        wanted = (row["analysis"], row["statistic"]) == ("dependencies", "accuracy")
+        if wanted and (row["layer"], row["head"]) == (0, 0) and row["group"] in groups:
+            back = row["direction"] == "head-row"
+            share = slow.best_offset(corpus, groups[row["group"]], back)
+            assert row["baseline"] == pytest.approx(share, abs=1e-9), row
 
 
 def assert_matched(model: Model, examples: list[Example], rules: Rules, matched: Totals) -> None:

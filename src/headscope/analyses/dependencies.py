@@ -8,6 +8,7 @@ import numpy as np
 
 from headscope.analyses.base import analysis
 from headscope.analyses.linking import Linking
+from headscope.analyses.offsets import best_fixed
 from headscope.corpus import Annotation, Example, Link, Rules
 from headscope.corpus.relations import NOT_COUNTED, dependencies, universal
 from headscope.evidence import Statistic, Tally, Unit, crossfit
@@ -59,8 +60,8 @@ class Dependencies(Linking):
         cases = np.broadcast_to(self.hits.counts[:, 0, :, :size], heads.shape)
         fixed, _ = self.known.centres[0].fixed_hits(size)
         best = [
-            crossfit(one, one, cases[:, :1].repeat(one.shape[1], 1))[:, counted].sum(1)
-            for one in (heads, fixed)
+            crossfit(heads, heads, cases)[:, counted].sum(1),
+            best_fixed(fixed)[:, counted].sum(1),
         ]
         count = cases[:, 0, counted].sum(1)
         return Statistic(

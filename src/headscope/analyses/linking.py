@@ -16,10 +16,10 @@ from torch import Tensor
 from headscope.analyses.base import Analysis, Arc, Scene
 from headscope.analyses.chance import Rates, from_sources, from_targets
 from headscope.analyses.maps import rank
-from headscope.analyses.offsets import FIXED, Offsets
+from headscope.analyses.offsets import FIXED, Offsets, best_fixed
 from headscope.analyses.questions import Questions, ask
 from headscope.corpus import Example, Link, Pieces, Rules, bucket_of
-from headscope.evidence import Exemplar, Exemplars, Null, Statistic, Tally, Unit, crossfit
+from headscope.evidence import Exemplar, Exemplars, Null, Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention, WordAttention
 
 DIRECTIONS = ("row", "column", "head-row")
@@ -262,8 +262,7 @@ class Linking(Analysis):
         """Accuracy, what it gains over the best fixed offset, and the fixed offsets themselves."""
         fixed, cases = offsets  # (bucket, offset, group), (bucket, group)
         count = cases[:, None, None]
-        every = np.broadcast_to(cases[:, None], fixed.shape)
-        baseline = Tally.of(crossfit(fixed, fixed, every)[:, None, None], count)
+        baseline = Tally.of(best_fixed(fixed)[:, None, None], count)
         yield Statistic(
             "accuracy", hits, baseline, Unit.SHARE,
             "how often the largest weight falls on the linked word",
