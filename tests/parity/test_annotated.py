@@ -182,6 +182,8 @@ def check(found: Found, totals: Totals, tolerance: float) -> int:
     for row in found.heads.to_pylist():
         what = (row["analysis"], row["statistic"], row["group"], row["direction"])
         key = (what, row["layer"], row["head"])
+        if row["statistic"] == "gain" and row["head"] is not None and row["baseline"] is not None:
+            assert row["baseline"] == 0
         if row["head"] is None or row["statistic"] == "gain":
             continue
         amount, count = totals[key]

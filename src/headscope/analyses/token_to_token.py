@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +19,7 @@ GROUPS = (
     "noun to pronoun", "pronoun to noun", "verb to subject", "subject to verb",
     "verb to object", "object to verb",
 )  # fmt: skip
-HEADLINES = {name: f"{name}: mean weight" for name in GROUPS}
+HEADLINES = {name: f"{name}, beyond distance" for name in GROUPS}
 
 
 def pairs(example: Example, found: dict[str, list[int]]) -> list[tuple[int, int, int]]:
@@ -79,7 +80,7 @@ class Pairs:
 class TokenToToken(Analysis):
     """Mean weight from a verb to its subject or object, from a noun to a pronoun, and back. The
     baseline is the same head's mean weight at the same distance between words that are not so
-    related: a diagonal head has as much there, one that follows the relation has not.
+    related: a diagonal head has as much there, one that follows the relation gains over it.
 
     Between words. Pairs at a distance that no other two words of the text have are left out of
     weight and baseline. Largest is Kovaleva's number: per text the mean over queries of the
@@ -149,7 +150,13 @@ class TokenToToken(Analysis):
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(
             "weight", self.weight, self.matched, Unit.SHARE,
-            "mean weight from the one word to the other", GROUPS, headlines=HEADLINES,
+            "mean weight from the one word to the other", GROUPS,
+        )  # fmt: skip
+        yield Statistic(
+            "gain", Tally.of(self.weight.sums - self.matched.sums, self.weight.counts),
+            Tally.of(np.zeros_like(self.weight.counts), self.weight.counts), Unit.POINTS,
+            "mean weight above that at the same distance without the relation",
+            GROUPS, headlines=HEADLINES,
         )  # fmt: skip
         yield Statistic(
             "largest", self.largest, self.uniform, Unit.SHARE,

@@ -15,6 +15,9 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's: told apart by colour-blind readers."""
 RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
 """One hue, white to dark: more ink, more attention; also in grey and on paper."""
+AROUND = ["#d55e00", "#ffffff", "#08306b"]
+"""For differences: white is none."""
+POINTS = "format(100 * datum.value, '+.0f')"
 UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f")}
 
 
@@ -68,6 +71,8 @@ def _tooltip(unit: str) -> list[alt.Tooltip]:
 
 
 def _axis(unit: str) -> alt.Axis:
+    if unit == "points":
+        return alt.Axis(labelExpr=POINTS)
     return alt.Axis(format="%" if unit == "share" else ".1f")
 
 
@@ -76,6 +81,13 @@ def _ink(rows: list[Row], unit: str) -> alt.Color:
     follows the square root, so that small shares can be seen.
     """
     share = unit == "share"
+    if unit == "points":  # around 0: blue above, orange below
+        reach = max((abs(row["value"]) for row in rows), default=0) or 1.0
+        return alt.Color(
+            "value:Q",
+            scale=alt.Scale(range=AROUND, domain=[-reach, 0, reach], interpolate="rgb"),
+            legend=alt.Legend(title="points", labelExpr=POINTS, gradientLength=110),
+        )
     top = 1.0 if share else max((row["value"] for row in rows), default=1.0)
     return alt.Color(
         "value:Q",
@@ -121,7 +133,7 @@ def layer_curve(names: list[str], unit: str, intervals: bool) -> Drawing:
         legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=300),
     )
     shape = alt.Shape("series:N", sort=names, scale=alt.Scale(domain=names))
-    title = "share" if unit == "share" else "nats"
+    title = UNITS[unit][0]
     x = alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0))
     y = alt.Y("value:Q", title=title, axis=_axis(unit))
     points = (

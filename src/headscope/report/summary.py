@@ -33,7 +33,7 @@ def number(value: float | None, unit: str) -> str:
     if value is None:
         return "-"
     if unit == "points":
-        return f"{100 * value:+.1f}"
+        return f"{100 * value:+.1f} pt"
     return f"{percent(value)}%" if unit == "share" else f"{value:.2f}"
 
 
@@ -123,8 +123,8 @@ class Label:
     def short(self) -> str:
         """The name with the two best reasons.
 
-        >>> Label("syntactic", "L2.H8", ("det row +21.0", "aux row +15.0", "cop row +12.0")).short
-        'syntactic (det row +21.0, aux row +15.0 and 1 more)'
+        >>> Label("syntactic", "L2.H8", ("det row +21.0 pt", "aux row +15.0 pt", "cop row")).short
+        'syntactic (det row +21.0 pt, aux row +15.0 pt and 1 more)'
         """
         more = f" and {len(self.evidence) - 2} more" if len(self.evidence) > 2 else ""
         return f"{self.name} ({', '.join(self.evidence[:2])}{more})"

@@ -174,7 +174,7 @@ class View:
                     f"{name}-by-layer-{unit}",
                     f"By layer, {'shares' if unit == 'share' else unit}",
                     "A point is a head, a line joins the means of the layers with their 95% "
-                    "intervals; dashed is what attention to all tokens alike would give.",
+                    "intervals; dashed is the baseline.",
                     layer_curve([line.text for line in group], unit, intervals),
                     heads,
                     layers,
