@@ -92,8 +92,8 @@ class WordAttention:
         Each row is followed by as many zeros, and the last by one more for each: see `diagonals`.
         """
         examples, size, heads, _ = self._stored.shape
-        wide = self._space.take("wide", (examples, heads, size * (2 * size + 1)), self._stored)
-        wide.zero_()
+        shape = (examples, heads, size * (2 * size + 1))
+        wide = self._space.take_clean("wide", shape, self._stored)
         torch.mul(self.weights, self.units.others.unsqueeze(1), out=rows_of(wide, size))
         return wide
 

@@ -19,6 +19,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self.memory: dict[str, Tensor] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
 
     def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """A float32 tensor of this shape with spare room on both sides (see `MARGIN`)."""
@@ -27,3 +28,14 @@ class Workspace:
             # zeros: what lies around a map is multiplied by 0, and must be finite for that
             self.memory[name] = torch.zeros(need, dtype=torch.float32, device=like.device)
         return self.memory[name][MARGIN : need - MARGIN].view(shape)
+
+    def take_clean(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """The same, filled with zeros whenever the shape is another than the last time.
+
+        For who fills always the same places and needs zeros in the others.
+        """
+        memory = self.take(name, shape, like)
+        if self.shapes.get(name) != shape:
+            memory.zero_()
+            self.shapes[name] = shape
+        return memory
