@@ -101,7 +101,10 @@ class Found(Results):
             rows = [row for row in rows if row["statistic"] == "accuracy"]
         if direction is None and len({row["direction"] for row in rows}) > 1:
             both = [row for row in rows if row["direction"] in ("row", "column")]
-            rows = sorted(both or rows, key=lambda row: -row["value"])
+            if not both:
+                ways = ", ".join(sorted({row["direction"] for row in rows}))
+                raise HeadscopeError(f"say which direction of {analysis} you mean: {ways}")
+            rows = sorted(both, key=lambda row: -row["value"])
         if len({(row["statistic"], row["group"]) for row in rows}) > 1:
             there = sorted({f"{row['statistic']} {row['group'] or ''}".strip() for row in rows})
             raise HeadscopeError(f"say which of {analysis} you mean: {', '.join(there)}")

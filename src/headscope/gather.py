@@ -104,5 +104,6 @@ def scenes(analysis: Analysis, best: dict[str, list[Any]], harvest: Harvest) -> 
                     | {"source": [arc.source for arc in scene.arcs]}
                     | {"gold": [list(arc.gold) for arc in scene.arcs]}
                     | {"drawn": [arc.drawn for arc in scene.arcs]}
+                    | {"right": [arc.right for arc in scene.arcs]}
                 )
     return made

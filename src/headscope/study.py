@@ -106,11 +106,7 @@ def _plan(
 ) -> Plan:
     """Survey a corpus and keep the analyses that its annotation allows."""
     texts = survey(model, corpus, _of(kinds, Inputs.TEXTS), options, progress)
-    missing = {
-        kind: f"the corpus has no {kind.annotation}"
-        for kind in kinds
-        if kind.annotation is not None and not texts.annotated[kind.annotation]
-    }
+    missing = {kind: reason for kind in kinds if (reason := _missing(kind, texts))}
     possible = [kind for kind in kinds if kind not in missing]
     parts = {}
     if _of(possible, Inputs.TEXTS):
@@ -119,10 +115,22 @@ def _plan(
         found = survey(model, corpus, across, options, progress, inputs=Inputs.WINDOWS)
         parts[Inputs.WINDOWS] = (across, found)
     left_out = {kind.name: reason for kind, reason in missing.items()}
-    if left_out and parts:
+    for kind in possible:
+        for annotation, part in kind.partly.items():
+            if not texts.annotated[annotation]:
+                left_out[f"{kind.name} of {part}"] = f"the corpus has no {annotation}"
+    if left_out:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         progress.say(f"{corpus.name}: left out {reasons}")
     return Plan(corpus, parts, left_out, options, progress)
+
+
+def _missing(kind: type[Analysis], texts: Survey) -> str | None:
+    """Why an analysis cannot be done on a corpus."""
+    if kind.annotation is not None and not texts.annotated[kind.annotation]:
+        return f"the corpus has no {kind.annotation}"
+    facts = texts.facts.get(kind.name)
+    return facts.lacking() if facts is not None else None
 
 
 def _of(kinds: list[type[Analysis]], inputs: Inputs) -> list[type[Analysis]]:
@@ -131,10 +139,10 @@ def _of(kinds: list[type[Analysis]], inputs: Inputs) -> list[type[Analysis]]:
 
 def _nothing_to_do(plans: list[Plan]) -> None:
     """What was asked for by name must be possible somewhere."""
-    for plan in plans:
-        if not plan.parts:
-            name, reason = next(iter(plan.left_out.items()))
-            raise HeadscopeError(f"{name} cannot be done on {plan.corpus.name}: {reason}")
+    if not any(plan.parts for plan in plans):
+        plan = plans[0]
+        name, reason = next(iter(plan.left_out.items()))
+        raise HeadscopeError(f"{name} cannot be done on {plan.corpus.name}: {reason}")
 
 
 def describe(

@@ -13,7 +13,7 @@ from headscope import Options, read, scan
 from headscope.analyses import choose
 from headscope.analyses.linking import LinkFacts
 from headscope.analyses.offsets import FIXED
-from headscope.corpus import Rules
+from headscope.corpus import Link, Rules
 from headscope.errors import HeadscopeError
 from headscope.found import Found
 from headscope.model import Model
@@ -90,9 +90,11 @@ def test_arcs_are_those_of_the_annotation(tour: Found) -> None:
             continue
         one = examples[row["example"]]
         assert tuple(row["words"]) == one.words
-        for source, gold, drawn in zip(row["source"], row["gold"], row["drawn"], strict=True):
+        columns = (row["source"], row["gold"], row["drawn"], row["right"])
+        for source, gold, drawn, right in zip(*columns, strict=True):
             assert -1 <= drawn < len(one.words)
             assert drawn != source
+            assert right == (drawn in gold)
             if row["direction"] == "head-row":
                 assert all(one.heads[word] == source for word in gold)
             else:
@@ -112,10 +114,28 @@ def test_what_the_annotation_does_not_allow_is_left_out_and_said() -> None:
                        for one in read("tour", limit=12)])  # fmt: skip
     found = scan(model, plain, progress=Silent())
     left_out = found.record["left_out"]["made"]
-    assert set(left_out) == {"coreference", "dependencies", "frames", "links", "token_to_token"}
+    whole = {"coreference", "dependencies", "frames", "links", "token_to_token"}
+    assert set(left_out) == whole | {"linguistic_features of subjects, objects"}
     assert left_out["dependencies"] == "the corpus has no syntactic heads and relations"
     with pytest.raises(HeadscopeError, match="frames cannot be done on made: the corpus has no"):
         scan(model, plain, only=["frames"], progress=Silent())
+    linked = corpus_of([replace(one, links=(Link(0, 1, "x"), Link(0, 1, "x")))
+                        for one in read("tour", limit=12)], name="linked")  # fmt: skip
+    options = Options(rules=Rules(min_count=10))
+    both = scan(model, linked, plain, only=["links"], options=options, progress=Silent())
+    assert both.corpora == ["linked"]
+    assert both.best("links", "x").row["baseline"] == 1  # said twice, it is one link
+    few = scan(model, linked, only=["links", "focus"], progress=Silent())
+    assert few.record["left_out"]["linked"]["links"] == "it has 12 links and --min-count is 100"
+
+
+def test_negations_are_found_in_plain_text(minilm: Model, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("This is not it.\nThis is it.\n" * 6, encoding="utf-8")
+    found = scan(minilm, read(path), only=["linguistic_features"], progress=Silent())
+    assert found.best("linguistic_features", "negation", direction="from all").row["n"] == 6
+    with pytest.raises(HeadscopeError, match="which direction of linguistic_features"):
+        found.best("linguistic_features", "negation")
 
 
 def test_any_links_as_json_lines(minilm: Model, tmp_path: Path) -> None:

@@ -88,13 +88,13 @@ def placements(found: Annotated) -> list[list[Spot]]:
     made = []
     size = len(found.example.words)
     for frame in found.example.frames:
-        own: Spot = (frame.target, [(a, b) for _, a, b in frame.elements])
+        own: Spot = (frame.target, sorted((a, b) for _, a, b in frame.elements))
         spots = [own]
         for target in range(size):
             for sign in (1, -1):
                 steps = [[sign * (w - own[0]) for w in range(a, b)] for a, b in own[1]]
                 words = [sorted(target + step for step in part) for part in steps]
-                spot: Spot = (target, [(part[0], part[-1] + 1) for part in words])
+                spot: Spot = (target, sorted((part[0], part[-1] + 1) for part in words))
                 inside = all(part[0] >= 0 and part[-1] < size for part in words)
                 if inside and spot != own and spot not in spots:
                     spots.append(spot)

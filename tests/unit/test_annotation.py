@@ -137,3 +137,29 @@ def test_kovaleva_s_filter_and_the_other_places_of_a_frame() -> None:
         gaps = sorted(min(abs(w - target) for w in range(start, end)) for start, end in spans)
         assert gaps == [3, 3]
         assert (target, spans) != (5, ((1, 3), (8, 10)))
+
+
+def test_a_frame_s_mirror_image_is_no_other_place() -> None:
+    assert elsewhere(Frame("F", 2, (("A", 0, 1), ("B", 4, 5))), 5) == []
+
+
+def test_clitics_are_no_subjects() -> None:
+    spanish = Example(
+        "1", words=("Se", "venden", "casas"), relations=("expl:pass", "root", "nsubj:pass")
+    )
+    assert features(spanish, Rules())["subject"] == [2]
+    english = Example("1", words=("There", "is"), relations=("expl", "root"))
+    assert features(english, Rules())["subject"] == [0]
+
+
+def test_a_sentence_without_annotation_changes_nothing_for_its_neighbours() -> None:
+    first = Example(
+        "d-1", document="d", words=("The", "cat", "next", "door", "slept"),
+        heads=(1, 4, 3, 1, -1), relations=("det", "nsubj", "case", "nmod", "root"),
+        upos=("DET", "NOUN", "ADP", "NOUN", "VERB"), mentions=(Mention(0, 4, "1"),),
+    )  # fmt: skip
+    second = Example("d-2", document="d", words=("It", "purrs"), mentions=(Mention(0, 1, "1"),))
+    (window,) = pack([(first, 5), (second, 2)], room=50)
+    cat, it = entities(window)
+    assert (cat.head, cat.kind) == (1, "nominal")
+    assert (it.head, it.kind) == (5, "pronoun")

@@ -197,3 +197,35 @@ def test_a_harvest_survives_being_written_down() -> None:
     assert (one.rank, one.id, one.record) == (3, "s1", {"tokens": ["<b>", "é"]})
     np.testing.assert_array_equal(one.arrays["maps"], maps)
     assert one.arrays["empty"].shape == (0, 2, 2, 2)
+
+
+def test_a_group_that_one_half_never_sees_is_chosen_on_all_data() -> None:
+    """One document: the score of the best row is that of the head it names."""
+    sums, counts = np.zeros((128, 3, 1)), np.zeros((128, 3, 1))
+    counts[4] = 10
+    sums[4, :, 0] = [1, 7, 5]
+    assert crossfit(sums, sums, counts)[4, 0] == 7
+    assert crossfit(sums, sums, counts).sum() == 7
+
+
+def test_a_one_sided_test_asks_whether_the_one_is_larger() -> None:
+    rng = np.random.default_rng(1)
+    counts = np.full((60, 2), 20.0)
+    chance = np.full((60, 2), 8.0)
+    sums = np.stack([rng.binomial(20, 0.2, 60), rng.binomial(20, 0.6, 60)], 1).astype(float)
+    both = difference(sums, counts, chance, counts)[1]
+    above = difference(sums, counts, chance, counts, above=True)[1]
+    assert (both < 1e-6).all()
+    assert above[0] > 0.999
+    assert above[1] == pytest.approx(both[1] / 2)
+
+
+def test_a_known_error_serves_where_cases_are_few() -> None:
+    """No hits where two were expected is no discovery; the jackknife alone would call it one."""
+    counts, sums = np.full((100, 1), 2.0), np.zeros((100, 1))
+    expected = np.full((100, 1), 0.02)
+    expected[0] = 0.03
+    alone = difference(sums, counts, expected, counts)[1]
+    known = difference(sums, counts, expected, counts, np.sqrt(2 * 0.99) / 200)[1]
+    assert alone[0] < 1e-6
+    assert known[0] > 0.1

@@ -159,6 +159,52 @@ def test_sources_that_are_not_there(tmp_path: Path) -> None:
         list(read(f"text:{tmp_path}"))
 
 
+ENTITIES = """\
+# global.Entity = {header}
+1	Ann	_	PROPN	_	_	2	nsubj	_	Entity={first}
+1.1	_	_	PRON	_	_	_	_	_	Entity=(e9-x)
+2	left	_	VERB	_	_	0	root	_	_
+2.1	_	_	PRON	_	_	_	_	_	Entity=(e8-x
+3	Bea	_	PROPN	_	_	2	obj	_	Entity={second}|X=1
+4	now	_	ADV	_	_	2	advmod	_	Entity=e8)
+"""
+
+
+@pytest.mark.parametrize(
+    ("header", "first", "second", "chains"),
+    [
+        ("GRP", "(1)", "(2)", ["1", "2"]),
+        ("eid-etype-head-other", "(e1-person-1)", "(e2-person-1)", ["e1", "e2"]),
+        ("eid-etype", "(e1[1/2]-person)", "(e1[2/2]-person)", ["e1", "e1"]),
+    ],
+)
+def test_mentions_by_the_field_that_the_header_names(
+    tmp_path: Path, header: str, first: str, second: str, chains: list[str]
+) -> None:
+    text = ENTITIES.format(header=header, first=first, second=second)
+    (one,) = read(write(tmp_path, "a.conllu", text))
+    spans = [(m.start, m.end, m.chain) for m in one.mentions]
+    assert spans == [(0, 1, chains[0]), (2, 3, chains[1]), (2, 4, "e8")]  # e9 has no word
+    old = ENTITIES.replace("(e9-x)", "(x-e9)").replace("(e8-x", "(x-e8").replace("e8)", "x-e8)")
+    old = old.format(header="entity-GRP", first="(person-1)", second="(person-2)")
+    (one,) = read(write(tmp_path, "b.conllu", old))
+    assert [m.chain for m in one.mentions] == ["1", "2", "e8"]
+
+
+def test_links_join_two_different_words_also_across_a_pair(tmp_path: Path) -> None:
+    good = '{"words": ["a", "b"], "pair": ["c"], "links": [[0, 2, "x"]]}'
+    (one,) = read(write(tmp_path, "a.jsonl", good))
+    assert one.links == (Link(0, 2, "x"),)
+    with pytest.raises(InputError, match=r"a link is \[1, 1, .* two positions from 0 to 2"):
+        list(read(write(tmp_path, "b.jsonl", good.replace("0, 2", "1, 1"))))
+
+
+def test_an_empty_frame_is_told(tmp_path: Path) -> None:
+    broken = CONLLU.replace("# frame = Motion target=4 Theme=1", "# frame =")
+    with pytest.raises(InputError, match="line 4: a frame needs one target"):
+        list(read(write(tmp_path, "a.conllu", broken)))
+
+
 def test_real_treebanks(data: Path) -> None:
     wsj = list(read(data / "wsj" / "wsj_0001-0199.sd-basic.conllx.gz"))
     assert len(wsj) == 3914

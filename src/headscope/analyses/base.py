@@ -35,12 +35,14 @@ class Arc:
     Attributes:
         source: the word in question.
         gold: the words that the annotation links it to.
-        drawn: the word that the head chooses; -1 for none.
+        drawn: the word that the head chooses; -1 for none, or none that is shown.
+        right: whether that is one that the annotation links it to.
     """
 
     source: int
     gold: tuple[int, ...]
     drawn: int
+    right: bool
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Analysis(ABC):
     Attributes:
         needs: what it wants to know of the corpus before the pass.
         annotation: what it cannot do without; without it the analysis is left out.
+        partly: what a part of it cannot do without, and which part that is.
         inputs: what the model is to be shown.
         shown: the statistic whose best heads are shown at work, on exemplars.
     """
@@ -68,6 +71,7 @@ class Analysis(ABC):
     name: ClassVar[str]
     needs: ClassVar[tuple[Needs, ...]] = ()
     annotation: ClassVar[Annotation | None] = None
+    partly: ClassVar[dict[Annotation, str]] = {}
     inputs: ClassVar[Inputs] = Inputs.TEXTS
     shown: ClassVar[str | None] = None
 

@@ -196,8 +196,9 @@ class Coreference(Analysis):
             return word - record["start"] if record["start"] <= word < end else -1
 
         gold = tuple(inside(word) for word in record["gold"] if inside(word) >= 0)
-        drawn = inside(int(exemplar.arrays["drawn"][row["layer"], row["head"]]))
-        arc = Arc(inside(record["mention"]), gold, drawn)
+        choice = int(exemplar.arrays["drawn"][row["layer"], row["head"]])
+        right = choice in record["gold"]
+        arc = Arc(inside(record["mention"]), gold, inside(choice), right)
         return Scene(exemplar.id, tuple(record["words"]), (arc,))
 
     def statistics(self) -> Iterator[Statistic]:

@@ -152,7 +152,7 @@ class Frames(Analysis):
         """From the last word of each element to the target, and to where the head looks most."""
         drawn = exemplar.arrays["drawn"][row["layer"], row["head"]]
         arcs = [
-            Arc(end - 1, (target,), int(choice))
+            Arc(end - 1, (target,), int(choice), int(choice) == target)
             for (_, end, target), choice in zip(exemplar.record["arcs"], drawn, strict=True)
         ]
         return Scene(exemplar.id, tuple(exemplar.record["words"]), tuple(arcs))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
-from headscope.corpus import Rules
+from headscope.corpus import Annotation, Rules
 from headscope.corpus.features import FEATURES, features
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
@@ -26,7 +27,9 @@ HEADLINES["from all"]["negation"] = "attention to a negation"
 
 def features_of(batch: Batch, rules: Rules) -> list[dict[str, list[int]]]:
     """The features of every text of a batch."""
-    return batch.once(features, lambda: [features(one.example, rules) for one in batch.pieces])
+    return batch.once(
+        features, lambda: [features(one.example, rules, one.words) for one in batch.pieces]
+    )
 
 
 @analysis("linguistic_features")
@@ -39,6 +42,11 @@ class LinguisticFeatures(Analysis):
     of speech and relations come from the annotation; negation is a list of words. The baseline
     attends to all visible tokens alike.
     """
+
+    partly: ClassVar[dict[Annotation, str]] = {
+        Annotation.TAGS: "nouns, pronouns, verbs",
+        Annotation.TREES: "subjects, objects",
+    }
 
     def start(self) -> None:
         size = len(QUERIES) * len(GROUPS)
@@ -63,7 +71,7 @@ class LinguisticFeatures(Analysis):
             tokens[row, :, : len(pieces)] = torch.from_numpy(words[:, pieces.word])
         roles = torch.stack([batch.first, batch.separator], 1).float()
         tokens = torch.cat([tokens.to(roles.device), roles], 1)  # (example, feature, token)
-        counts = tokens.any(-1).double().repeat(1, len(QUERIES))[:, None]
+        counts = tokens.any(-1).float().repeat(1, len(QUERIES))[:, None]
         return tokens, counts, self._largest(attention.uniform, tokens)
 
     def _largest(self, attention: LayerAttention, tokens: Tensor) -> Tensor:

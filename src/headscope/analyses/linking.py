@@ -60,6 +60,13 @@ class LinkFacts:
         numbers = np.bincount(asked[0].label, minlength=len(names))
         self.counts.update(dict(zip(names, numbers.tolist(), strict=True)))
 
+    def lacking(self) -> str | None:
+        """Too few links to report any."""
+        total = sum(self.counts.values())
+        if total >= self.rules.min_count:
+            return None
+        return f"it has {total} links and --min-count is {self.rules.min_count}"
+
 
 @dataclass(frozen=True)
 class Cases:
@@ -230,7 +237,10 @@ class Linking(Analysis):
             gold[query].append(answer)
         drawn = exemplar.arrays["drawn"][row["layer"], row["head"]]
         choice = drawn[1 if row["direction"] == "column" else 0]
-        arcs = tuple(Arc(q, tuple(answers), int(choice[q])) for q, answers in sorted(gold.items()))
+        arcs = tuple(
+            Arc(query, tuple(answers), int(choice[query]), int(choice[query]) in answers)
+            for query, answers in sorted(gold.items())
+        )
         return Scene(exemplar.id, tuple(exemplar.record["words"]), arcs)
 
     def statistics(self) -> Iterator[Statistic]:

@@ -36,8 +36,9 @@ class Questions:
         key = (example * bound[1] + query) * bound[2] + label
         _, first, case = np.unique(key, return_index=True, return_inverse=True)
         there = answer >= 0
+        answers = np.unique(np.stack([case[there], answer[there]]), axis=1)  # a link is said once
         unique = table[:, first]
-        return cls(unique[0], unique[1], unique[2], case[there], answer[there])
+        return cls(unique[0], unique[1], unique[2], answers[0], answers[1])
 
 
 def ask(

@@ -142,8 +142,8 @@ class TokenToToken(Analysis):
             unique[0] * len(GROUPS) + unique[1], alike - linked,
         )  # fmt: skip
         examples = len(batch.pieces)
-        counts = _by_group((known.free > 0)[:, None].double(), known, examples)
-        texts = (_by_group(torch.ones_like(slot)[:, None], known, examples) > 0).double()
+        counts = _by_group((known.free > 0)[:, None].float(), known, examples)
+        texts = (_by_group(torch.ones_like(slot)[:, None], known, examples) > 0).float()
         even = attention.uniform.words(self.rules.pieces).weights[example, :, query, key]
         return known, counts, texts, _largest(even, known, examples)
 

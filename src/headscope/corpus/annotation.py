@@ -11,7 +11,7 @@ from headscope.corpus.example import Example
 class Annotation(StrEnum):
     """What an analysis may need of a corpus, in the words of the message when it is missing."""
 
-    WORDS = "words split by the corpus"
+    TAGS = "parts of speech"
     TREES = "syntactic heads and relations"
     MENTIONS = "mention chains"
     FRAMES = "semantic frames"
@@ -21,11 +21,11 @@ class Annotation(StrEnum):
 def carried(example: Example) -> Iterator[Annotation]:
     """The kinds of annotation that an example carries.
 
-    >>> [str(kind) for kind in carried(Example("1", words=("Cats",), heads=(-1,)))]
-    ['words split by the corpus', 'syntactic heads and relations']
+    >>> [str(kind) for kind in carried(Example("1", upos=("NOUN",), heads=(-1,)))]
+    ['parts of speech', 'syntactic heads and relations']
     """
-    if example.words:
-        yield Annotation.WORDS
+    if example.upos or example.xpos:
+        yield Annotation.TAGS
     if example.heads:
         yield Annotation.TREES
     if example.mentions:

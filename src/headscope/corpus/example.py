@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+NO_TREE = -2
+"""In the place of a syntactic head, where a sentence of a window has no tree."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -42,7 +45,7 @@ class Example:
         words, pair_words: the same, split by the corpus; the annotation is by word position.
         spaces: whether white space precedes each word (empty: before every one).
         document: the document it is part of (None: it stands alone).
-        heads: position of each word's syntactic head; -1 for the root.
+        heads: position of each word's syntactic head; -1 for the root (or `NO_TREE`).
 
     >>> Example("s1", words=("Cats", "sleep"), heads=(1, -1)).unit
     's1'

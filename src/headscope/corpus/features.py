@@ -6,6 +6,8 @@ negation is a list of words, matched as whole words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headscope.corpus.example import Example
 from headscope.corpus.relations import universal
 from headscope.corpus.rules import Rules
@@ -23,11 +25,18 @@ RELATIONS = {
     **dict.fromkeys(("nsubj", "nsubjpass", "csubj", "csubjpass", "agent", "expl"), "subject"),
     **dict.fromkeys(("obj", "dobj", "iobj", "dative", "attr", "oprd"), "object"),
 }
+NO_SUBJECTS = frozenset({"expl:pv", "expl:pass", "expl:impers", "expl:comp"})
+"""Reflexives and other clitics, which only look like expletive subjects."""
 FEATURES = ("noun", "pronoun", "verb", "subject", "object", "negation")
 
 
-def features(example: Example, rules: Rules) -> dict[str, list[int]]:
+def features(
+    example: Example, rules: Rules, words: Sequence[str] | None = None
+) -> dict[str, list[int]]:
     """Positions of the words that have each feature; a feature nobody annotated is empty.
+
+    Args:
+        words: those of the text where the corpus has not split it, and those of both of a pair.
 
     >>> example = Example("1", words=("She", "never", "slept"), upos=("PRON", "ADV", "VERB"))
     >>> {name: words for name, words in features(example, Rules()).items() if words}
@@ -39,16 +48,16 @@ def features(example: Example, rules: Rules) -> dict[str, list[int]]:
         if tag in names:
             found[names[tag]].append(word)
     for word, relation in enumerate(example.relations):
-        name = RELATIONS.get(universal(relation))
-        if name:
+        name = RELATIONS.get(relation) or RELATIONS.get(universal(relation))
+        if name and relation not in NO_SUBJECTS:
             found[name].append(word)
-    found["negation"] = _negations(example, rules)
+    found["negation"] = _negations(example, rules, example.words if words is None else words)
     return found
 
 
-def _negations(example: Example, rules: Rules) -> list[int]:
+def _negations(example: Example, rules: Rules, words: Sequence[str]) -> list[int]:
     """Whole words of the list, and words that Universal Dependencies marks as negative."""
     listed = frozenset(rules.negations or ENGLISH_NEGATIONS.split())
-    found = {word for word, text in enumerate(example.words) if text.lower() in listed}
+    found = {word for word, text in enumerate(words) if text.lower() in listed}
     marked = {word for word, one in enumerate(example.features) if "Polarity=Neg" in one}
     return sorted(found | marked)

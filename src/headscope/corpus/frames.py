@@ -36,21 +36,22 @@ def place(frame: Frame) -> Place:
 def elsewhere(frame: Frame, words: int) -> list[Place]:
     """Every other place in a sentence of so many words where the frame would fit.
 
-    The same lengths and distances: moved along the sentence, or mirrored and moved. No span is
-    the frame's own.
+    The same lengths and distances: moved along the sentence, or mirrored and moved.
 
     >>> frame = Frame("Giving", 0, (("Theme", 2, 3),))
     >>> elsewhere(frame, 4)
     [(1, ((3, 4),)), (2, ((0, 1),)), (3, ((1, 2),))]
     """
     target, spans = place(frame)
+    own = (target, tuple(sorted(spans)))
     mirrored = (-target, tuple((1 - end, 1 - start) for start, end in spans))
-    found = []
+    found: list[Place] = []
     for origin, parts in ((target, spans), mirrored):
         for shift in range(-words, 2 * words):
             moved = tuple((start + shift, end + shift) for start, end in parts)
             inside = 0 <= origin + shift < words
             inside = inside and all(start >= 0 and end <= words for start, end in moved)
-            if inside and (origin + shift, moved) != (target, spans):
-                found.append((origin + shift, moved))
+            spot = (origin + shift, tuple(sorted(moved)))
+            if inside and spot != own and spot not in found:
+                found.append(spot)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headscope.corpus.example import Example, Mention
+from headscope.corpus.example import NO_TREE, Example, Mention
 
 TYPES = ("pronoun", "proper", "nominal")
 
@@ -93,7 +93,8 @@ def head_word(example: Example, mention: Mention) -> int:
     (1, 3)
     """
     for word in range(mention.start, mention.end) if example.heads else ():
-        if not mention.start <= example.heads[word] < mention.end:
+        head = example.heads[word]
+        if head != NO_TREE and not mention.start <= head < mention.end:
             return word
     return mention.end - 1
 
@@ -114,9 +115,9 @@ def _entity(example: Example, mention: Mention, head: int) -> Entity:
 
 def _kind(example: Example, mention: Mention, head: int) -> str:
     """Pronoun, proper or nominal: by the tag of the head word, else by its form."""
-    if example.upos:
+    if example.upos and example.upos[head] != "_":
         return {"PRON": "pronoun", "PROPN": "proper"}.get(example.upos[head], "nominal")
-    if example.xpos:
+    if example.xpos and example.xpos[head] != "_":
         tag = example.xpos[head]
         return "pronoun" if tag.startswith("PRP") else "proper" if tag[:3] == "NNP" else "nominal"
     if mention.end - mention.start == 1 and example.words[head].lower() in PRONOUNS:

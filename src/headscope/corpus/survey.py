@@ -19,6 +19,9 @@ class Facts(Protocol):
     def count(self, shard: list[Pieces]) -> None:
         """Look at some texts."""
 
+    def lacking(self) -> str | None:
+        """Why the analysis cannot be done after all."""
+
 
 @dataclass
 class Survey:

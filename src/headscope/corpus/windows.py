@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TypeVar
 
-from headscope.corpus.example import Example, Mention
+from headscope.corpus.example import NO_TREE, Example, Mention
 
 T = TypeVar("T")
 
@@ -59,12 +59,8 @@ def join(sentences: Sequence[Example]) -> Example:
         upos=_aligned([one.upos for one in sentences], sentences),
         xpos=_aligned([one.xpos for one in sentences], sentences),
         features=_aligned([one.features for one in sentences], sentences),
-        heads=_all([tuple(h if h < 0 else h + start for h in one.heads) for one, start in parts])
-        if all(one.heads for one in sentences)
-        else (),
-        relations=_all([one.relations for one in sentences])
-        if all(one.heads for one in sentences)
-        else (),
+        heads=_heads(parts),
+        relations=_aligned([one.relations for one in sentences], sentences),
         mentions=tuple(
             Mention(mention.start + start, mention.end + start, mention.chain)
             for one, start in parts
@@ -73,6 +69,18 @@ def join(sentences: Sequence[Example]) -> Example:
         frames=(),
         links=(),
     )
+
+
+def _heads(parts: Sequence[tuple[Example, int]]) -> tuple[int, ...]:
+    """Syntactic heads; words of a sentence without a tree get `NO_TREE`, unless all are without."""
+    if not any(one.heads for one, _ in parts):
+        return ()
+    moved = [
+        tuple(head if head < 0 else head + start for head in one.heads)
+        or (NO_TREE,) * len(one.words)
+        for one, start in parts
+    ]
+    return _all(moved)
 
 
 def _all(parts: Sequence[tuple[T, ...]]) -> tuple[T, ...]:

@@ -106,14 +106,17 @@ def difference(
     other_sums: Floats,
     other_counts: Floats,
     known: Floats | float = 0.0,
+    *,
+    above: bool = False,
 ) -> tuple[Floats, Floats]:
-    """A paired difference of two ratios over the same buckets: value and two-sided p.
+    """A paired difference of two ratios over the same buckets: value and p.
 
     Args:
         sums, counts: (bucket, ...) of the one; other_sums, other_counts: of the other.
         known: (...) the standard error if the two were the same in truth and cases independent;
             it is used unless the buckets clearly vary more than that (see `DOUBT`), because few
             cases tell little of their own error. 0 where nothing is known.
+        above: ask whether the one is larger (one-sided), not whether the two differ.
     """
     filled = (counts > 0) | (other_counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -122,8 +125,9 @@ def difference(
         error, units = standard_error(without, filled)
         free = units - 1
         clustered = error**2 > np.square(known) * stats.chi2.ppf(1 - DOUBT, free) / free
-        jackknifed = 2 * stats.t.sf(np.abs(value) / error, free)
-        p = np.where(clustered, jackknifed, 2 * stats.norm.sf(np.abs(value) / known))
+        distance, sides = (value, 1) if above else (np.abs(value), 2)
+        jackknifed = stats.t.sf(distance / error, free)
+        p = sides * np.where(clustered, jackknifed, stats.norm.sf(distance / known))
     p = np.where(units < ENOUGH, np.nan, p)
     return value, np.asarray(p)
 

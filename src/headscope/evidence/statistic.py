@@ -33,7 +33,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Null:
-    """What a test compares with, where that is not the baseline.
+    """What a test compares with, where that is not the baseline: is the value above it?
 
     Attributes:
         tally: what the sums are expected to be.
@@ -175,13 +175,20 @@ def best_rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weigh
 def crossfit(values: Floats, sums: Floats, counts: Floats) -> Floats:
     """(bucket, group) of `values` for the head that the other half of the buckets chooses.
 
+    Where the other half has no case of a group, the choice is made on all data: then there are
+    hardly documents enough to claim an interval anyway.
+
     Args:
         values, sums, counts: (bucket, head, group); buckets are halved by parity.
     """
     picked = np.empty((values.shape[0], values.shape[2]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        overall = _argmax(sums.sum(0) / counts.sum(0))
     for half in (0, 1):
+        other = counts[1 - half :: 2].sum(0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            best = _argmax(sums[1 - half :: 2].sum(0) / counts[1 - half :: 2].sum(0))
+            best = _argmax(sums[1 - half :: 2].sum(0) / other)
+        best = np.where(other.max(0) > 0, best, overall)
         picked[half::2] = values[half::2, best, np.arange(len(best))]
     return picked
 
@@ -206,7 +213,8 @@ def _append(
     if tested:
         with np.errstate(invalid="ignore", divide="ignore"):
             known = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
-        p = difference(parts.sums, parts.counts, parts.null, parts.null_counts, known)[1]
+        pairs = (parts.sums, parts.counts, parts.null, parts.null_counts)
+        p = difference(*pairs, known, above=statistic.null is not None)[1]
     filled = found.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)

@@ -80,8 +80,8 @@ class Tally:
             return
         buckets, waiting, self._waiting = self._buckets.cpu(), self._waiting, []
         layers = range(waiting[0][0], waiting[0][0] + len(waiting))
-        sums = torch.stack([sums for _, sums, _ in waiting], 1).double().cpu()
-        counts = torch.stack([counts for _, _, counts in waiting], 1).double().cpu()
+        sums = torch.stack([sums for _, sums, _ in waiting], 1).cpu().double()
+        counts = torch.stack([counts for _, _, counts in waiting], 1).cpu().double()
         counts = counts.expand(*counts.shape[:3], sums.shape[-1])
         for store, values in ((self._sums, sums), (self._counts, counts)):
             part = torch.from_numpy(store)[:, layers.start : layers.stop]

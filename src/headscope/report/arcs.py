@@ -37,33 +37,36 @@ class Picture:
     curves: list[Curve]
     right: int
     asked: int
+    beyond: int
 
     @property
     def caption(self) -> str:
         """How well the head does on this sentence."""
-        return f"{self.right} of {self.asked} right"
+        note = "; the head looks at none of these words" if self.beyond else ""
+        return f"{self.right} of {self.asked} right{note}"
 
 
 def picture(row: Row) -> Picture:
     """Draw a row of arcs.parquet."""
     middles, width = _places(row["words"])
-    pairs = list(zip(row["source"], row["gold"], row["drawn"], strict=True))
-    spans = [abs(s - end) for s, gold, drawn in pairs for end in (*gold, drawn) if end >= 0]
+    pairs = list(zip(row["source"], row["gold"], row["drawn"], row["right"], strict=True))
+    spans = [abs(s - end) for s, gold, drawn, _ in pairs for end in (*gold, drawn) if end >= 0]
     reach = 0.75 * LEVEL * min(max(spans, default=1), TALLEST) + 6  # a curve's top: 3/4 of level
     words = row["words"]
     curves = []
-    for source, gold, drawn in pairs:
+    for source, gold, drawn, right in pairs:
         for end in gold:
             title = f"annotation: {words[source]} and {words[end]}"
             curves.append(Curve(_arc(middles, source, end, reach, up=True), "gold", title))
         if drawn >= 0:
-            kind = "right" if drawn in gold else "wrong"
+            kind = "right" if right else "wrong"
             title = f"head ({kind}): {words[source]} and {words[drawn]}"
             curves.append(Curve(_arc(middles, source, drawn, reach, up=False), kind, title))
-    right = sum(drawn in gold for _, gold, drawn in pairs)
+    beyond = sum(drawn < 0 for _, _, drawn, _ in pairs)
     placed = list(zip(middles, words, strict=True))
     height = 2 * reach + 26
-    return Picture(row["example"], width, height, reach + 17, placed, curves, right, len(pairs))
+    return Picture(row["example"], width, height, reach + 17, placed, curves,
+                   sum(row["right"]), len(pairs), beyond)  # fmt: skip
 
 
 def _places(words: list[str]) -> tuple[list[float], float]:

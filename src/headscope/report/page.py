@@ -22,7 +22,7 @@ import vl_convert
 from headscope.report.arcs import Picture
 from headscope.report.charts import map_chart, spec
 from headscope.report.summary import COLUMNS
-from headscope.report.tables import LINKING, LOOKS, WAYS, across
+from headscope.report.tables import LINKING, WAYS, across
 from headscope.report.views import View, views
 from headscope.runs import Results
 from headscope.runs.atomic import write_text
@@ -63,7 +63,6 @@ def render(shown: list[View]) -> str:
         sections=sections,
         compared=[(one.record, table) for one, table in compared if table],
         ways=WAYS,
-        looks=LOOKS,
     )
 
 

@@ -6,19 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.report.summary import head_name, interval, number, sure
+from headscope.report.summary import head_name, interval, number, statistics, sure
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
 LINKING = ("dependencies", "links")
 WAYS = ("row", "column", "head-row")
-LOOKS = {
-    "row": "looks at it",
-    "column": "is looked at by it",
-    "head-row": "it looks at one",
-}
-"""How a head joins a word to what it is linked to, seen from the word."""
-SYNTACTIC = 0.10
 FEW = 100
 """Relations with fewer instances are marked."""
 SOURCES = {
@@ -217,6 +210,11 @@ def _roles(
     results: Results, corpora: list[str], best: dict[tuple[str, str], Relation], weights: str
 ) -> list[Role]:
     place = {"weights": weights, "analysis": "dependencies"}
+    enough = next(
+        statistic["threshold"]
+        for analysis, statistic in statistics(results.record)
+        if (analysis["analysis"], statistic["statistic"]) == ("dependencies", "gain")
+    )
     held: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     accuracy = {
         (head_name(r["layer"], r["head"]), r["group"], r["direction"], r["corpus"]): r
@@ -225,7 +223,7 @@ def _roles(
     }
     for row in rows_of(results.heads, statistic="gain", **place):
         key = (head_name(row["layer"], row["head"]), row["group"], row["direction"])
-        above = row["value"] >= SYNTACTIC and row["head"] is not None and row["group"] != "all"
+        above = row["value"] >= enough and row["head"] is not None and row["group"] != "all"
         if above and sure(row) and sure(accuracy[*key, row["corpus"]]):
             held[key].append(row["corpus"])
     roles = []

@@ -160,7 +160,7 @@ class View:
             charts = [*self._curves(name, lines), *self._maps(lines), *self._profiles(analysis)]
             if name in LINKING:
                 charts += self._relation_maps(name)
-            if charts:
+            if charts or (name in LINKING and self.relations(name)):
                 yield analysis, charts
 
     def _curves(self, name: str, lines: list[Headline]) -> Iterator[Chart]:

@@ -32,9 +32,10 @@ ARCS = pa.schema(
     + [("layer", pa.int32()), ("head", pa.int32()), ("example", pa.string())]
     + [("words", pa.list_(pa.string())), ("source", pa.list_(pa.int32()))]
     + [("gold", pa.list_(pa.list_(pa.int32()))), ("drawn", pa.list_(pa.int32()))]
+    + [("right", pa.list_(pa.bool_()))]
 )
 """One row per example of a best head: the words asked about, what the annotation links them to,
-and the words that the head chooses (-1: none)."""
+the words that the head chooses (-1: none, or none that is shown), and whether that is right."""
 TABLES = {
     "heads": "heads.parquet",
     "chosen": "best.parquet",

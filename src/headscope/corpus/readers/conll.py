@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headscope.corpus.example import Example, Frame, Mention
+from headscope.corpus.example import Example, Frame
 from headscope.corpus.files import lines
-from headscope.corpus.readers.brackets import Brackets
+from headscope.corpus.readers.brackets import Brackets, chain_field
 from headscope.corpus.readers.registry import reader
 from headscope.errors import InputError
 
@@ -45,13 +45,16 @@ def read_conllx(path: Path) -> Iterator[Example]:
 
 def _treebank(path: Path, universal: bool) -> Iterator[Example]:
     document, named = None, False  # once a file names documents, only these count
+    field = 0  # of the brackets of mentions, said once a file or document
     for number, sentence in enumerate(_sentences(path), 1):
         if "newdoc" in sentence.comments or "newdoc id" in sentence.comments:
             document, named = sentence.comments.get("newdoc id") or f"document {number}", True
+        if "global.Entity" in sentence.comments:
+            field = chain_field(sentence.comments["global.Entity"])
         name = sentence.comments.get("sent_id", str(number))
         inferred = NUMBERED.fullmatch(name)
         where = document if named else inferred and inferred[1]
-        yield _Words(path, sentence, universal).example(name, where)
+        yield _Words(path, sentence, universal, field).example(name, where)
 
 
 def _sentences(path: Path) -> Iterator[Sentence]:
@@ -75,9 +78,10 @@ def _sentences(path: Path) -> Iterator[Sentence]:
 class _Words:
     """The words of a sentence, checked line by line."""
 
-    def __init__(self, path: Path, sentence: Sentence, universal: bool) -> None:
+    def __init__(self, path: Path, sentence: Sentence, universal: bool, field: int) -> None:
         self.path, self.sentence, self.universal = path, sentence, universal
         self.rows: list[tuple[int, list[str]]] = []
+        self.brackets = Brackets(path, field)
         self.spaces: list[bool] = []
         self.read_rows()
 
@@ -92,6 +96,8 @@ class _Words:
                 _, dash, last = row[0].partition("-")
                 if dash:
                     inside, after = int(last), "SpaceAfter=No" not in row[9]
+                elif self.universal:
+                    self.bracketed(number, row, len(self.rows), len(self.rows))
                 continue
             if row[0] != str(len(self.rows) + 1):
                 expected = f"word number {row[0]!r} instead of {len(self.rows) + 1}"
@@ -99,6 +105,8 @@ class _Words:
             self.rows.append((number, row))
             self.spaces.append(space)
             position = len(self.rows)
+            if self.universal:
+                self.bracketed(number, row, position - 1, position)
             if position < inside:
                 space = False
             elif position == inside:
@@ -120,7 +128,7 @@ class _Words:
             features=self.column(5),
             heads=heads,
             relations=self.column(7) if heads else (),
-            mentions=self.mentions() if self.universal else (),
+            mentions=self.brackets.mentions(),
             frames=tuple(self.frame(*frame) for frame in self.sentence.frames),
         )
 
@@ -141,17 +149,15 @@ class _Words:
             heads.append(int(row[6]) - 1)
         return tuple(heads)
 
-    def mentions(self) -> tuple[Mention, ...]:
-        """Mentions from the brackets in MISC, `Entity=(3(4)` ... `3)`, in order of their end."""
-        brackets = Brackets(self.path)
-        for position, (number, row) in enumerate(self.rows):
+    def bracketed(self, number: int, row: list[str], start: int, end: int) -> None:
+        """Mentions from the brackets in MISC, `Entity=(3(4)` ... `3)`."""
+        if "Entity=" in row[9]:
             entity = next((m[7:] for m in row[9].split("|") if m.startswith("Entity=")), "")
-            brackets.read(entity, position, number)
-        return brackets.mentions()
+            self.brackets.read(entity, start, end, number)
 
     def frame(self, number: int, text: str) -> Frame:
         """`Giving target=3 Donor=1-2 Theme=5-7`, word numbers from 1, both ends included."""
-        name, *parts = text.split()
+        name, *parts = text.split() or [""]
         spans = []
         for part in parts:
             label, _, span = part.partition("=")

@@ -48,7 +48,7 @@ def _sentence(path: Path, document: str, number: int, rows: list[tuple[int, list
     brackets = Brackets(path)
     for word, (line, row) in enumerate(rows):
         for part in row[-1].split("|") if row[-1] != "-" else ():
-            brackets.read(part, word, line)
+            brackets.read(part, word, word + 1, line)
     tags = tuple(row[4] for _, row in rows)
     return Example(
         f"{document}-{number}",

@@ -17,7 +17,8 @@ from headscope.errors import InputError
 def read_jsonl(path: Path) -> Iterator[Example]:
     """One object a line: `text` or `words`, optionally `pair`, `id`, `document`, `label`, `links`.
 
-    `links` is a list of [from, to, "label"], by word position from 0, and needs `words`.
+    `links` is a list of [from, to, "label"], by word position from 0, and needs `words`; the
+    words of a `pair` that is a list are counted on from those of the first text.
     """
     for number, line in lines(path):
         if not line.strip():
@@ -43,6 +44,7 @@ def _example(record: dict[str, Any], path: Path, number: int) -> Example:
         raise InputError('neither "text" nor "words" has anything in it', path, number)
     if words and isinstance(pair, str):
         raise InputError("`words` needs a `pair` that is a list of words too", path, number)
+    size = len(words) + (len(pair) if isinstance(pair, list) else 0)
     return Example(
         str(record.get("id", number)),
         text="" if words else text,
@@ -50,7 +52,7 @@ def _example(record: dict[str, Any], path: Path, number: int) -> Example:
         words=tuple(words),
         pair_words=tuple(pair) if isinstance(pair, list) else (),
         document=None if record.get("document") is None else str(record["document"]),
-        links=tuple(_links(record.get("links", []), len(words), path, number)),
+        links=tuple(_links(record.get("links", []), size, path, number)),
         label=None if record.get("label") is None else str(record["label"]),
     )
 
@@ -62,8 +64,10 @@ def _strings(value: Any) -> bool:
 def _links(links: Any, words: int, path: Path, number: int) -> Iterator[Link]:
     for link in links if isinstance(links, list) else [links]:
         match link:
-            case [int(source), int(target), str(label)] if 0 <= source < words > target >= 0:
+            case [int(source), int(target), str(label)] if (
+                0 <= source < words and 0 <= target < words and source != target
+            ):
                 yield Link(source, target, label)
             case _:
-                expected = f'[from, to, "label"] with positions from 0 to {words - 1}'
+                expected = f'[from, to, "label"] with two positions from 0 to {words - 1}'
                 raise InputError(f"a link is {json.dumps(link)}, not {expected}", path, number)
