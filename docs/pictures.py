@@ -20,7 +20,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         options = Options(random_weights=True, rules=Rules(min_count=20))
-        scan("minilm", "tour", out=run, options=options, command=["headscope", "demo"])
+        scan(
+            "minilm", "tour", "tour-pairs", out=run, options=options, command=["headscope", "demo"]
+        )
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1200, "height": 1000})

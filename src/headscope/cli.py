@@ -78,7 +78,8 @@ Figures = Annotated[
 def scan_command(
     model: Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")] = "",
     data: Annotated[
-        list[str] | None, typer.Argument(help="A path, READER:PATH, or 'tour'; several allowed.")
+        list[str] | None,
+        typer.Argument(help="A path, READER:PATH, 'tour' or 'tour-pairs'; several."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="The run folder; the same one resumes.")
@@ -175,6 +176,7 @@ def demo(
     found = scan(
         "minilm",
         "tour",
+        "tour-pairs",
         out=out,
         options=Options(random_weights=True, rules=corpus.Rules(min_count=20)),
         progress=progress_for_terminal(),

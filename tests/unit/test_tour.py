@@ -124,3 +124,20 @@ def test_pairs_are_graded() -> None:
     assert all(0 <= grade <= 5 for grade in grades)
     assert {round(grade) for grade in grades} == {0, 1, 2, 3, 4, 5}
     assert all(one.pair and one.text != one.pair for one in pairs)
+
+
+def test_twins_are_the_words_that_both_sentences_have_once() -> None:
+    pairs = list(read(read("tour").paths[0].parent / "pairs.tsv"))
+    linked = list(read("tour-pairs"))
+    assert [one.id for one in linked] == [one.id for one in pairs]
+    for one, raw in zip(linked, pairs, strict=True):
+        assert "".join(one.words) == raw.text.replace(" ", "")
+        assert "".join(one.pair_words) == (raw.pair or "").replace(" ", "")
+        first, second = ([w.lower() for w in words] for words in (one.words, one.pair_words))
+        twins = [
+            (place, len(first) + second.index(word))
+            for place, word in enumerate(first)
+            if first.count(word) == second.count(word) == 1 and word[0].isalnum()
+        ]
+        assert [(link.source, link.target) for link in one.links] == twins
+    assert sum(len(one.links) for one in linked) >= 200

@@ -15,7 +15,8 @@ from headscope.corpus.files import digest
 from headscope.corpus.readers import Reader, names, reader_for
 from headscope.errors import InputError
 
-TOUR = "tour"
+BUNDLED = {"tour": ("*.conllu", "conllu"), "tour-pairs": ("twins.jsonl", "jsonl")}
+"""The bundled texts by name: their files, and what reads them."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Corpus:
 
 
 def read(source: str | Path, *, limit: int | None = None, documents: str | None = None) -> Corpus:
-    """Name a corpus: `tour`, a path, or `READER:PATH`; nothing is read yet.
+    """Name a corpus: `tour`, `tour-pairs`, a path, or `READER:PATH`; nothing is read yet.
 
     Args:
         limit: only the first so many examples.
@@ -66,10 +67,11 @@ def read(source: str | Path, *, limit: int | None = None, documents: str | None 
     """
     if limit is not None and limit < 1:
         raise InputError(f"the limit must be at least 1, not {limit}")
-    if source == TOUR:
+    if str(source) in BUNDLED:
+        pattern, reader = BUNDLED[str(source)]
         folder = Path(str(resources("headscope.corpus"))) / "tour"
-        paths = tuple(sorted(folder.glob("*.conllu")))
-        return Corpus(TOUR, paths, names()["conllu"], limit, documents)
+        paths = tuple(sorted(folder.glob(pattern)))
+        return Corpus(str(source), paths, names()[reader], limit, documents)
     prefix, colon, rest = str(source).partition(":")
     known = colon == ":" and prefix in names()
     path = Path(rest if known else source)
