@@ -285,7 +285,7 @@ class Linking(Analysis):
             Tally.of(np.zeros_like(baseline.sums), count), Unit.POINTS,
             "accuracy above the best fixed offset",
             groups, direction, label=self.label_name, threshold=SYNTACTIC,
-            confirmed_by="accuracy",
+            confirmed_by="accuracy", nameless=("all", "punct"),
         )  # fmt: skip
         if direction == "column":
             return  # asked around the same words as "row"

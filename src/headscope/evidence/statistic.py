@@ -61,7 +61,7 @@ class Statistic:
             (the empty string where there are no groups).
         label: what a head is called whose value in some group is at least `threshold` and at
             least `margin` above the baseline; confirmed_by: another statistic of the analysis
-            whose test must agree.
+            whose test must agree; nameless: groups that earn no label.
         null: what the test compares with, where that is not the baseline.
     """
 
@@ -77,6 +77,7 @@ class Statistic:
     threshold: float = 0.0
     margin: float = 0.0
     confirmed_by: str | None = None
+    nameless: tuple[str, ...] = ()
     null: Null | None = None
 
     @property
@@ -97,6 +98,7 @@ class Statistic:
             "threshold": self.threshold,
             "margin": self.margin,
             "confirmed_by": self.confirmed_by,
+            "nameless": list(self.nameless),
         }
 
 

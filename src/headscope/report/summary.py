@@ -147,7 +147,8 @@ def labelled(results: Results, corpus: str, weights: str = "trained") -> list[La
         for row in rows_of(results.heads, statistic=statistic["statistic"], **place):
             same = row["direction"] == statistic["direction"] and row["head"] is not None
             agreed = confirmed is None or _cell(row) in confirmed
-            if same and agreed and row["group"] != "all" and _earns(row, statistic):
+            named = row["group"] not in statistic["nameless"]
+            if same and agreed and named and _earns(row, statistic):
                 words = [row["group"], row["direction"], number(row["value"], statistic["unit"])]
                 reason = " ".join(word for word in words if word)
                 key = (statistic["label"], head_name(row["layer"], row["head"]))

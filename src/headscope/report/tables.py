@@ -210,8 +210,8 @@ def _roles(
     results: Results, corpora: list[str], best: dict[tuple[str, str], Relation], weights: str
 ) -> list[Role]:
     place = {"weights": weights, "analysis": "dependencies"}
-    enough = next(
-        statistic["threshold"]
+    rule = next(
+        statistic
         for analysis, statistic in statistics(results.record)
         if (analysis["analysis"], statistic["statistic"]) == ("dependencies", "gain")
     )
@@ -223,7 +223,8 @@ def _roles(
     }
     for row in rows_of(results.heads, statistic="gain", **place):
         key = (head_name(row["layer"], row["head"]), row["group"], row["direction"])
-        above = row["value"] >= enough and row["head"] is not None and row["group"] != "all"
+        named = row["head"] is not None and row["group"] not in rule["nameless"]
+        above = named and row["value"] >= rule["threshold"]
         if above and sure(row) and sure(accuracy[*key, row["corpus"]]):
             held[key].append(row["corpus"])
     roles = []
