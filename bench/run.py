@@ -11,7 +11,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -20,7 +22,7 @@ from bench.clark import clark
 from bench.scripts import padded_batches, sentence_by_sentence
 from headscope import Options, load, read, scan
 from headscope.analyses import Inputs, choose
-from headscope.corpus import Corpus, Example, Pieces, plan
+from headscope.corpus import Corpus, Pieces, pack, plan
 from headscope.model import Batch, LayerAttention, Model
 from headscope.passes import Pass, shards, survey
 from headscope.progress import Silent
@@ -74,13 +76,10 @@ def watched(
 
 
 def joined(model: Model, shard: list[Pieces], length: int) -> list[Pieces]:
-    """Texts of exactly `length` pieces, made by joining the sentences of a shard."""
-    words = [word for pieces in shard for word in pieces.example.words]
-    texts: list[Example] = []
-    while len(words) > length and len(texts) < 16384 // length:
-        texts.append(Example(str(len(texts)), words=tuple(words[:length])))
-        words = words[length // 2 :]
-    return model.encode(texts, length)
+    """Texts of up to `length` pieces, made by joining the sentences of a shard with their trees."""
+    sizes = ((replace(one.example, document="all"), len(one) - model.specials) for one in shard)
+    texts = list(islice(pack(sizes, length - model.specials), 16384 // length))
+    return [one for one in model.encode(texts, length) if len(one) > length // 2]
 
 
 def timed(work: Callable[[], object]) -> float:

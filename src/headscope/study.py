@@ -18,7 +18,7 @@ from headscope.gather import Gathered
 from headscope.model import Model, load, untrained
 from headscope.passes import Options, Pass, forecast, survey
 from headscope.progress import Silent, progress_for_terminal
-from headscope.runs import Results, RunFolder, check_folder, run
+from headscope.runs import FORMAT, Results, RunFolder, check_folder, run
 
 
 def scan(
@@ -160,7 +160,7 @@ def describe(
 
 def _about(command: Sequence[str]) -> dict[str, Any]:
     system = {"python": platform.python_version(), "platform": platform.platform()}
-    return {"command": list(command) or sys.argv, "system": system, "format": 2}
+    return {"command": list(command) or sys.argv, "system": system, "format": FORMAT}
 
 
 def _work(passes: list[Pass], folder: RunFolder | None, about: dict[str, Any]) -> Results:

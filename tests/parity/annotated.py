@@ -102,7 +102,7 @@ def chance(
 ) -> tuple[float, float]:
     """How likely a choice is right by offsets alone: for a source's target, for a target's source.
 
-    The second: of the sources of that label, given that at least one has this target.
+    The second: of the sources of that label, as many as really have this target.
     """
     word, label = case
     place = found.seen.index
@@ -111,13 +111,14 @@ def chance(
     sources = asked(found, linked)[False]
     answers = sources.get(case, set())
     forward = rates.without(label, place(best) - place(word), best in answers)
-    nobody, backward = 1.0, 0.0
+    total, backward, count = 0.0, 0.0, 0
     for (source, name), targets in sources.items():
         if name == label:
             rate = rates.without(label, place(word) - place(source), word in targets)
-            nobody *= 1 - min(rate, 0.999999)
+            total += rate
+            count += word in targets
             backward = rate if source == best else backward
-    return forward, backward / (1 - nobody) if nobody < 1 else 0.0
+    return forward, min(1.0, count * backward / total) if total else 0.0
 
 
 def linking(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headscope.corpus import Example, Pieces
 from headscope.model import Units, WordAttention
-from headscope.model.words import units_of
+from headscope.model.words import dense, one_by_one, units_of
 from headscope.model.workspace import Workspace
 
 SPLITS = st.lists(st.integers(0, 4), min_size=1, max_size=8).filter(any)
@@ -89,3 +89,14 @@ def test_largest_weights_are_between_different_words(splits: list[list[int]]) ->
                 counted = units.apart(torch.tensor([row]), torch.tensor([distance]))
                 if abs(distance) < units.text.shape[1]:
                     assert int(counted) == len(pairs)
+
+
+@given(st.lists(SPLITS, min_size=1, max_size=3), st.sampled_from(["mean", "first"]))
+def test_long_texts_are_joined_into_the_same_words(splits: list[list[int]], how: str) -> None:
+    texts = [pieces_of(one, True, 20) for one in splits]
+    units, weights = batch(texts)
+    size = units.text.shape[1]
+    made = [torch.zeros(len(texts), size, 3, size) for _ in range(2)]
+    for join, rows in zip((dense, one_by_one), made, strict=True):
+        join(weights, units, Workspace(), how, rows)
+    torch.testing.assert_close(*made)

@@ -61,8 +61,8 @@ def from_sources(rates: Rates, asked: Questions, gold: Floats) -> Floats:
 def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Floats) -> Floats:
     """(question, unit) how likely each word is to be a source of a target.
 
-    Only words that are sources of that label can be, each with the likelihood that its own target
-    is this one, given that at least one of them has it: else nobody would have asked.
+    Only words that are sources of that label can be, each as likely as its own target is this one;
+    as many as there are (all items of a list have one target, and a blind choice among them hits).
 
     Args:
         targets: questions around targets; gold: (question, unit) of these.
@@ -70,10 +70,11 @@ def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Flo
     case, source = _same_label(sources, targets)
     word, query = sources.query[source], targets.query[case]
     rate = rates.at(targets.label[case], query - word, gold[case, word])
-    nobody = np.bincount(case, np.log1p(-np.minimum(rate, 0.999999)), len(targets.query))
-    somebody = -np.expm1(nobody)[case]
+    total = np.bincount(case, rate, len(targets.query)).astype(np.float32)[case]
+    answers = gold.sum(1)[case]
+    share = np.divide(answers * rate, total, out=np.zeros_like(rate), where=total > 0)
     found = np.zeros_like(gold)
-    found[case, word] = np.divide(rate, somebody, out=np.zeros_like(rate), where=somebody > 0)
+    found[case, word] = np.minimum(share, 1)
     return found
 
 

@@ -125,6 +125,8 @@ class Coreference(Analysis):
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
         asked, known, counts, shown = attention.visible.once(self, lambda: self._ask(batch))
+        if not len(asked.query):
+            return
         words = attention.words(self.rules.pieces)
         rows = words.weights.transpose(1, 2)[asked.example, asked.query]  # (case, head, unit)
         weight, drawn = (rows * asked.candidates[:, None]).max(-1)

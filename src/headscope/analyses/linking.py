@@ -178,6 +178,8 @@ class Linking(Analysis):
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
         cases, counts, halves = batch.once(self, lambda: self._ask(batch))
+        if not len(cases.query):
+            return
         words = attention.words(self.rules.pieces)
         size = (len(batch.pieces), len(self.labels))
         drawn = cases.drawn(words)

@@ -99,6 +99,8 @@ class TokenToToken(Analysis):
         known, counts, texts, uniform = attention.visible.once(
             self, lambda: self._known(attention, batch)
         )
+        if not len(known.query):
+            return
         words = attention.words(self.rules.pieces)
         examples = len(batch.pieces)
         found = words.weights.transpose(1, 2)[known.example, known.query, :, known.key]

@@ -16,6 +16,9 @@ from torch import Tensor
 from headscope.corpus import Pieces
 from headscope.model.workspace import Workspace
 
+SHORT = 64
+"""Up to so many pieces, all texts of a batch are joined into words by products at once."""
+
 
 @dataclass(frozen=True)
 class Units:
@@ -31,6 +34,21 @@ class Units:
     to: Tensor
     mean: Tensor
     first: Tensor
+
+    @cached_property
+    def split(self) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
+        """Per text: the piece that begins each unit; the unit of each piece; the pieces that
+        continue a unit, and which.
+        """
+        found = []
+        for part in self.to.bool():
+            inside = part.any(1)
+            owner = part[inside].byte().argmax(1)
+            first = torch.ones_like(owner, dtype=torch.bool)
+            first[1:] = owner[1:] != owner[:-1]
+            more = (~first).nonzero()[:, 0]
+            found.append((first.nonzero()[:, 0], owner, more, owner[more]))
+        return found
 
     @cached_property
     def others(self) -> Tensor:
@@ -63,6 +81,35 @@ def units_of(pieces: tuple[Pieces, ...], length: int, device: torch.device) -> U
     return Units(*(part.to(device) for part in made))
 
 
+def dense(weights: Tensor, units: Units, space: Workspace, how: str, rows: Tensor) -> None:
+    """Fill `rows` (example, unit, head, unit) by two products with the units' tables."""
+    examples, heads, length, _ = weights.shape
+    size = rows.shape[-1]
+    to = space.take("to words", (examples, heads * length, size), weights)
+    torch.bmm(weights.reshape(examples, heads * length, length), units.to, out=to)
+    by_query = space.take("by query", (examples, length, heads, size), weights)
+    by_query.copy_(to.view(examples, heads, length, size).transpose(1, 2))
+    torch.bmm(getattr(units, how), by_query.flatten(2), out=rows.flatten(2))
+
+
+def one_by_one(weights: Tensor, units: Units, _space: Workspace, how: str, rows: Tensor) -> None:
+    """The same text by text, adding only the pieces that continue a word.
+
+    The products of `dense` grow with the cube of the length; few pieces continue a word.
+    """
+    rows.zero_()
+    for place, (begins, owner, more, whose) in enumerate(units.split):
+        size = len(begins)
+        to = weights[place].index_select(2, begins)  # (head, query, unit)
+        to.index_add_(2, whose, weights[place].index_select(2, more))
+        by_query = to.transpose(0, 1)
+        made = by_query.index_select(0, begins)
+        if how == "mean":
+            made.index_add_(0, whose, by_query.index_select(0, more))
+            made /= torch.bincount(owner)[:, None, None]
+        rows[place, :size, :, :size] = made
+
+
 class WordAttention:
     """The attention of one layer between words.
 
@@ -72,16 +119,12 @@ class WordAttention:
 
     def __init__(self, weights: Tensor, units: Units, space: Workspace, how: str = "mean") -> None:
         examples, heads, length, _ = weights.shape
-        size = units.to.shape[-1]
-        # to words: one product an example for all its heads; then queries first, and from words
-        to = space.take("to words", (examples, heads * length, size), weights)
-        torch.bmm(weights.reshape(examples, heads * length, length), units.to, out=to)
-        by_query = space.take("by query", (examples, length, heads, size), weights)
-        by_query.copy_(to.view(examples, heads, length, size).transpose(1, 2))
-        rows = space.take(f"words {how}", (examples, size, heads * size), weights)
-        torch.bmm(getattr(units, how), by_query.flatten(2), out=rows)
-        # (example, unit, head, unit): largest weights of rows and columns are found fast in it
-        self._stored = rows.view(examples, size, heads, size)
+        size = units.text.shape[1]
+        rows = space.take(f"words {how}", (examples, size, heads, size), weights)
+        join = dense if length <= SHORT else one_by_one
+        join(weights, units, space, how, rows)
+        # (example, unit, head, unit): one product an example serves all its heads
+        self._stored = rows
         self.weights = self._stored.transpose(1, 2)
         self.units, self._space = units, space
 

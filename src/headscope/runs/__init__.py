@@ -2,6 +2,6 @@
 
 from headscope.runs.engine import Watch, run
 from headscope.runs.folder import RunFolder, check_folder
-from headscope.runs.results import Results, rows_of, table_of
+from headscope.runs.results import FORMAT, Results, rows_of, table_of
 
-__all__ = ["Results", "RunFolder", "Watch", "check_folder", "rows_of", "run", "table_of"]
+__all__ = ["FORMAT", "Results", "RunFolder", "Watch", "check_folder", "rows_of", "run", "table_of"]

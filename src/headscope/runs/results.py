@@ -27,6 +27,8 @@ MAPS = pa.schema(
     + [("layer", pa.int32()), ("head", pa.int32())]
     + [("tokens", pa.list_(pa.string())), ("map", pa.binary())]
 )
+FORMAT = 3
+"""Of the run folder; the record says which one it is."""
 ARCS = pa.schema(
     [(name, pa.string()) for name in COLUMNS[:6]]
     + [("layer", pa.int32()), ("head", pa.int32()), ("example", pa.string())]
@@ -105,6 +107,10 @@ class Results:
             status = record["status"]
         except (OSError, json.JSONDecodeError, KeyError):
             raise RunError(f"{folder} is not a run folder: it has no readable run.json") from None
+        if record.get("format") != FORMAT:
+            raise RunError(
+                f"{folder} was written by another version of headscope; run the scan again"
+            )
         if status != "complete":
             how = "run the same scan again to finish it"
             raise RunError(f"{folder} holds a run that is not finished; {how}")
