@@ -23,11 +23,12 @@ class Rates:
     """How often the word at an offset from a source is its target, where there is a word.
 
     Attributes:
-        right, room: (label, offset) how often it is, of how many; reach: the place of offset 0.
+        rate: (label, offset) over all links but one that has another offset; own: but one that
+            has this very offset (a link must not count for itself). reach: the place of offset 0.
     """
 
-    right: Floats
-    room: Floats
+    rate: Floats
+    own: Floats
     reach: int
 
     @classmethod
@@ -39,13 +40,10 @@ class Rates:
             right[label, offset + reach] = count
         for (label, offset), count in around.edges.items():
             room[label, offset + reach] += count
-        return cls(right, room.cumsum(1), reach)
-
-    def at(self, label: Ints, offset: Ints, own: Floats) -> Floats:
-        """The rate over all other links; `own`: 1 where this very link has that offset."""
-        place = np.clip(offset + self.reach, 0, 2 * self.reach)
-        rate = (self.right[label, place] - own) / np.maximum(self.room[label, place] - 1, 1)
-        return np.where(offset == 0, np.float32(0), rate)
+        others = np.maximum(room.cumsum(1) - 1, 1)
+        rate, own = right / others, (right - 1) / others
+        rate[:, reach] = own[:, reach] = 0  # a word is no answer to itself
+        return cls(rate, own, reach)
 
 
 def from_sources(rates: Rates, asked: Questions, gold: Floats) -> Floats:
@@ -54,8 +52,12 @@ def from_sources(rates: Rates, asked: Questions, gold: Floats) -> Floats:
     Args:
         gold: (question, unit) 1 where it is.
     """
-    offset = np.arange(gold.shape[1]) - asked.query[:, None]
-    return rates.at(np.broadcast_to(asked.label[:, None], offset.shape), offset, gold)
+    place = np.arange(gold.shape[1]) - asked.query[:, None] + rates.reach
+    place = np.clip(place, 0, 2 * rates.reach, out=place)
+    found: Floats = rates.rate.take(place + (asked.label * rates.rate.shape[1])[:, None])
+    at = asked.case, asked.answer
+    found[at] = rates.own[asked.label[asked.case], place[at]]
+    return found
 
 
 def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Floats) -> Floats:
@@ -69,7 +71,8 @@ def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Flo
     """
     case, source = _same_label(sources, targets)
     word, query = sources.query[source], targets.query[case]
-    rate = rates.at(targets.label[case], query - word, gold[case, word])
+    at = targets.label[case], query - word + rates.reach
+    rate = np.where(gold[case, word] > 0, rates.own[at], rates.rate[at])
     total = np.bincount(case, rate, len(targets.query)).astype(np.float32)[case]
     answers = gold.sum(1)[case]
     share = np.divide(answers * rate, total, out=np.zeros_like(rate), where=total > 0)

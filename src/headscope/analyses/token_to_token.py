@@ -135,13 +135,14 @@ class TokenToToken(Analysis):
         columns = torch.tensor(table, dtype=torch.long, device=batch.ids.device).view(-1, 4)
         example, group, query, key = columns.unbind(1)
         slot = (example * len(GROUPS) + group) * width + (key - query) % width
-        keys = torch.stack([example, group, key])
-        unique, key_of = torch.unique(keys, dim=1, return_inverse=True)
+        place = example * len(GROUPS) + group
+        size = units.text.shape[1]
+        unique, key_of = torch.unique(place * size + key, return_inverse=True)
         alike = units.apart(example, key - query)
         linked = torch.bincount(slot, minlength=len(batch.pieces) * len(GROUPS) * width)[slot]
         known = Pairs(
             example, group, query, key, slot, key_of,
-            unique[0] * len(GROUPS) + unique[1], alike - linked,
+            unique // size, alike - linked,
         )  # fmt: skip
         examples = len(batch.pieces)
         counts = _by_group((known.free > 0)[:, None].float(), known, examples)

@@ -16,7 +16,7 @@ from torch import Tensor
 from headscope.corpus import Pieces
 from headscope.model.workspace import Workspace
 
-SHORT = 64
+SHORT = 160
 """Up to so many pieces, all texts of a batch are joined into words by products at once."""
 
 
