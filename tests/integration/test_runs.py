@@ -181,6 +181,9 @@ def test_folders_that_are_no_runs(tmp_path: Path) -> None:
     (tmp_path / "half" / "run.json").write_text('{"status": "running", "study": {}}')
     with pytest.raises(RunError, match="not finished"):
         Found.read(tmp_path / "half")
+    (tmp_path / "half" / "run.json").write_text('{"status": "complete", "format": 1}')
+    with pytest.raises(RunError, match="another version of headscope"):
+        Found.read(tmp_path / "half")
     (tmp_path / "half" / "run.json").write_text("{")
     with pytest.raises(RunError, match="not a run's record"):
         scan(tiny("bert"), corpus, out=tmp_path / "half", progress=Silent())

@@ -107,13 +107,13 @@ class Results:
             status = record["status"]
         except (OSError, json.JSONDecodeError, KeyError):
             raise RunError(f"{folder} is not a run folder: it has no readable run.json") from None
+        if status != "complete":
+            how = "run the same scan again to finish it"
+            raise RunError(f"{folder} holds a run that is not finished; {how}")
         if record.get("format") != FORMAT:
             raise RunError(
                 f"{folder} was written by another version of headscope; run the scan again"
             )
-        if status != "complete":
-            how = "run the same scan again to finish it"
-            raise RunError(f"{folder} holds a run that is not finished; {how}")
         try:
             tables = {field: pq.read_table(folder / name) for field, name in TABLES.items()}
         except (OSError, pa.ArrowException) as error:
