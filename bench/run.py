@@ -117,7 +117,8 @@ def main() -> None:
         "Made by `make bench`. Every number is a ratio of two things measured in one run; "
         "absolute times are not kept, because machines differ.", "",
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
-        f"torch {torch.__version__} with {torch.get_num_threads()} threads, float32.", "",
+        f"torch {torch.__version__} with {torch.get_num_threads()} threads, float32; "
+        f"{sum(1 for _ in wsj):,} sentences of the WSJ sample, best of {args.rounds}.", "",
         "## A scan with all analyses against the plain sdpa forward of the same batches", "",
         "Reading and tokenizing are on neither side; of several takes of each batch the best "
         "counts, on both sides.", "",

@@ -71,7 +71,7 @@ def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Flo
     """
     case, source = _same_label(sources, targets)
     word, query = sources.query[source], targets.query[case]
-    at = targets.label[case], query - word + rates.reach
+    at = targets.label[case], np.clip(query - word + rates.reach, 0, 2 * rates.reach)
     rate = np.where(gold[case, word] > 0, rates.own[at], rates.rate[at])
     total = np.bincount(case, rate, len(targets.query)).astype(np.float32)[case]
     answers = gold.sum(1)[case]
