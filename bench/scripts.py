@@ -58,8 +58,10 @@ def padded_batches(model: Model, examples: Iterable[Example], length: int, size:
         attentions = torch.stack(output.attentions).numpy()
         for place, example in enumerate(chunk):
             real = int(encoded["attention_mask"][place].sum())
-            maps = attentions[:, place, :, :real, :real]
-            add(sums, maps, example, encoded.word_ids(place)[:real], (frequent, counts))
+            words = encoded.word_ids(place)[:real]
+            if len({word for word in words if word is not None}) < len(example.words):
+                continue  # longer than that: left out, as Clark et al. did
+            add(sums, attentions[:, place, :, :real, :real], example, words, (frequent, counts))
     return sums
 
 
