@@ -1,81 +1,68 @@
 """Clark's procedure, written after the released code of Clark et al. 2019.
 
 Batches padded to 128 tokens; all maps kept on disk; word-level maps head by head; then, for the
-table of relations, one Python pass over the words for every head and direction. The numbers that
-need no trees are summed as the other scripts do. It gives what the scan gives, without intervals.
+table of relations, one Python pass over the words for every head and direction. What the table
+does not need is summed as the other scripts do. It gives what the scan gives, without intervals.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
-from bench.scripts import Sums, add, word_counts
+from bench.scripts import Maps, Sums, Words, add, annotation, basics, padded, word_counts
 from headscope.corpus import Example
 from headscope.model import Model
 
-Floats = NDArray[np.float32]
 LENGTH, SIZE = 128, 16
+Answers = Iterator[tuple[str, bool]]
 
 
 def clark(model: Model, examples: Iterable[Example], folder: Path) -> Sums:
     """Everything, from sentences to accuracies by relation, head and direction."""
     kept = list(examples)
     stored = folder / "attention.pkl"
-    extract(model, kept, stored)
+    with stored.open("wb") as stream:
+        for example, words, maps in padded(model, kept, LENGTH, SIZE):
+            pickle.dump((example, words, maps.copy()), stream, protocol=4)
     sums: Sums = {}
     known = word_counts(kept)
     data = []
-    with stored.open("rb") as stream:
-        for _ in kept:
-            number, words, maps = pickle.load(stream)
-            if maps is None:
-                continue
-            add(sums, maps, kept[number], words, known)
-            data.append((kept[number], word_maps(maps, words)))
+    for example, words, maps in load(stored):
+        between = word_maps(maps, words)
+        add(sums, basics(maps, example, words, known) | annotation(maps, between, example, words))
+        data.append((example, between))
     layers, heads = data[0][1].shape[:2]
-    for direction in ("row", "column"):
+    for direction, answer in DIRECTIONS.items():
         for layer in range(layers):
             for head in range(heads):
-                sums[f"clark {direction} {layer} {head}"] = evaluate(data, layer, head, direction)
+                right: Counter[str] = Counter()
+                asked: Counter[str] = Counter()
+                for example, between in data:
+                    for relation, found in answer(between[layer][head], example):
+                        asked[relation] += 1
+                        right[relation] += found
+                for relation in asked:
+                    table = sums.setdefault(f"{direction} {relation}", np.zeros((layers, heads)))
+                    table[layer, head] = right[relation]
+                    count = "asked" if direction == "head-row" else "cases"
+                    sums[f"{count} {relation}"] = asked[relation]
     return sums
 
 
-def extract(model: Model, examples: list[Example], path: Path) -> None:
-    """Run the model on padded batches and keep the maps of every sentence that fits."""
-    with path.open("wb") as stream:
-        for start in range(0, len(examples), SIZE):
-            chunk = examples[start : start + SIZE]
-            encoded = model.tokenizer(
-                [list(example.words) for example in chunk],
-                is_split_into_words=True,
-                return_tensors="pt",
-                padding="max_length",
-                truncation=True,
-                max_length=LENGTH,
-            )
-            with torch.no_grad():
-                output = model.network(**encoded, output_attentions=True)
-            attentions = torch.stack(output.attentions).numpy()
-            for place, example in enumerate(chunk):
-                real = int(encoded["attention_mask"][place].sum())
-                words = encoded.word_ids(place)[:real]
-                whole = {word for word in words if word is not None} == set(
-                    range(len(example.words))
-                )
-                maps = attentions[:, place, :, :real, :real].copy() if whole else None
-                pickle.dump((start + place, words, maps), stream, protocol=4)
+def load(path: Path) -> Iterator[tuple[Example, Words, Maps]]:
+    """The stored maps, one sentence at a time."""
+    with path.open("rb") as stream:
+        while stream.peek(1):
+            yield pickle.load(stream)
 
 
-def word_maps(maps: Floats, words: list[int | None]) -> Floats:
-    """Maps of words, head by head."""
+def word_maps(maps: Maps, words: Words) -> Maps:
+    """Maps of words without specials and without a word's weight to itself, head by head."""
     places: list[list[int]] = []
     for place, word in enumerate(words):
         if word is not None and place and words[place - 1] == word:
@@ -85,7 +72,7 @@ def word_maps(maps: Floats, words: list[int | None]) -> Floats:
     return np.stack([[word_map(head, places) for head in layer] for layer in maps])
 
 
-def word_map(head: Floats, words: list[list[int]]) -> Floats:
+def word_map(head: Maps, words: list[list[int]]) -> Maps:
     """One head: sum to, mean from."""
     made = np.array(head)
     rest = [place for word in words for place in word[1:]]
@@ -94,30 +81,38 @@ def word_map(head: Floats, words: list[list[int]]) -> Floats:
     made = np.delete(made, rest, -1)
     for word in words:
         made[word[0]] = np.mean(made[word], axis=0)
-    return np.delete(made, rest, 0)
-
-
-def evaluate(
-    data: list[tuple[Example, Floats]], layer: int, head: int, direction: str
-) -> NDArray[np.float64]:
-    """Correct and asked, over all words that have a head; one word at a time."""
-    correct: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
-    for example, maps in data:
-        for predicted, gold, relation in zip(
-            predict(maps[layer][head], direction), example.heads, example.relations, strict=True
-        ):
-            if gold >= 0:
-                asked[relation] += 1
-                if predicted == gold:
-                    correct[relation] += 1
-    return np.array([[correct[name], asked[name]] for name in sorted(asked)], dtype=float)
-
-
-def predict(head: Floats, direction: str) -> Any:
-    """The most attended other word of each, specials left out."""
-    made = np.array(head)
-    if direction == "column":
-        made = made.T
+    made = np.delete(made, rest, 0)
     made[range(len(made)), range(len(made))] = 0
-    return np.argmax(made[1:-1, 1:-1], axis=-1)
+    return made[1:-1, 1:-1]
+
+
+def row(head: Maps, example: Example) -> Answers:
+    """Whether each word looks most at its head, one word at a time."""
+    return dependents(np.argmax(head, axis=-1), example)
+
+
+def column(head: Maps, example: Example) -> Answers:
+    """Whether the word that looks most at each word is its head."""
+    return dependents(np.argmax(head, axis=0), example)
+
+
+def dependents(drawn: np.ndarray, example: Example) -> Answers:
+    for word, gold, relation in zip(drawn, example.heads, example.relations, strict=True):
+        if gold >= 0:
+            yield relation, word == gold
+
+
+def head_row(head: Maps, example: Example) -> Answers:
+    """Whether each syntactic head looks most at one of its dependents, relation by relation."""
+    drawn = np.argmax(head, axis=-1)
+    asked = {
+        (gold, relation)
+        for gold, relation in zip(example.heads, example.relations, strict=True)
+        if gold >= 0
+    }
+    for word, relation in asked:
+        found = drawn[word]
+        yield relation, example.heads[found] == word and example.relations[found] == relation
+
+
+DIRECTIONS = {"row": row, "column": column, "head-row": head_row}

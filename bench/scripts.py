@@ -7,7 +7,7 @@ over layers and heads, with the work that is common to statistics done once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,14 @@ from headscope.model import Model
 
 WIDTH = 8
 Sums = dict[str, Any]
+Maps = NDArray[np.float32]
+Words = list[int | None]
 
 
 def sentence_by_sentence(model: Model, examples: Iterable[Example]) -> Sums:
     """One sentence at a time, no padding."""
     examples = list(examples)
-    frequent, counts = word_counts(examples)
+    known = word_counts(examples)
     sums: Sums = {}
     for example in examples:
         encoded = model.tokenizer(
@@ -34,15 +36,24 @@ def sentence_by_sentence(model: Model, examples: Iterable[Example]) -> Sums:
         with torch.no_grad():
             output = model.network(**encoded, output_attentions=True)
         maps = torch.stack(output.attentions)[:, 0].numpy()
-        add(sums, maps, example, encoded.word_ids(0), (frequent, counts))
+        add(sums, everything(maps, example, encoded.word_ids(0), known))
     return sums
 
 
 def padded_batches(model: Model, examples: Iterable[Example], length: int, size: int) -> Sums:
     """Batches of `size` sentences in corpus order, all padded to `length` (Clark's procedure)."""
     examples = list(examples)
-    frequent, counts = word_counts(examples)
+    known = word_counts(examples)
     sums: Sums = {}
+    for example, words, maps in padded(model, examples, length, size):
+        add(sums, everything(maps, example, words, known))
+    return sums
+
+
+def padded(
+    model: Model, examples: list[Example], length: int, size: int
+) -> Iterator[tuple[Example, Words, Maps]]:
+    """Maps from padded batches, padding taken off; sentences that do not fit are left out."""
     for start in range(0, len(examples), size):
         chunk = examples[start : start + size]
         encoded = model.tokenizer(
@@ -61,8 +72,7 @@ def padded_batches(model: Model, examples: Iterable[Example], length: int, size:
             words = encoded.word_ids(place)[:real]
             if len({word for word in words if word is not None}) < len(example.words):
                 continue  # longer than that: left out, as Clark et al. did
-            add(sums, attentions[:, place, :, :real, :real], example, words, (frequent, counts))
-    return sums
+            yield example, words, attentions[:, place, :, :real, :real]
 
 
 def word_counts(examples: list[Example]) -> tuple[set[str], Counter[str]]:
@@ -71,14 +81,28 @@ def word_counts(examples: list[Example]) -> tuple[set[str], Counter[str]]:
     return set(ranked[:500]), counts
 
 
-def add(
-    sums: Sums,
-    maps: NDArray[np.float32],
-    example: Example,
-    words: list[int | None],
-    known: tuple[set[str], Counter[str]],
-) -> None:
-    """Add the statistics of one sentence; maps: (layer, head, query, key)."""
+def add(sums: Sums, found: Sums) -> None:
+    """Add the statistics of one sentence."""
+    for name, value in found.items():
+        sums[name] = sums.get(name, 0) + value.astype(np.float64)
+
+
+def everything(
+    maps: Maps, example: Example, words: Words, known: tuple[set[str], Counter[str]]
+) -> Sums:
+    """All statistics of one sentence; maps: (layer, head, query, key)."""
+    between = word_level(maps, words)
+    return (
+        basics(maps, example, words, known)
+        | relations(between, example)
+        | annotation(maps, between, example, words)
+    )
+
+
+def basics(
+    maps: Maps, example: Example, words: Words, known: tuple[set[str], Counter[str]]
+) -> Sums:
+    """What needs no annotation."""
     frequent, counts = known
     length = maps.shape[-1]
     text = np.array([word is not None for word in words])
@@ -119,43 +143,46 @@ def add(
         found["rarest"] = np.isin(names, low)[peak].sum(-1)
         found["two rarest"] = np.isin(names, next_low)[peak].sum(-1)
         found["rare queries"] = np.array(len(positions))
+    return found
+
+
+def word_level(maps: Maps, words: Words) -> Maps:
+    """Maps of words without specials: sum to, mean from, 0 to itself."""
+    text = np.array([word is not None for word in words])
     owners = [word for word in words if word is not None]
-    found |= annotation(maps, inner, owners, example)
-    for name, value in found.items():
-        sums[name] = sums.get(name, 0) + value.astype(np.float64)
-
-
-def word_level(inner: NDArray[np.float32], owners: list[int]) -> NDArray[np.float32]:
-    """Maps of words from maps of pieces: sum to, mean from; (layer, head, word, word)."""
+    inner = maps[..., text, :][..., text]
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
     sizes = np.diff([*starts, len(owners)])
     to = np.add.reduceat(inner, starts, -1)
-    mean = np.add.reduceat(to, starts, -2) / sizes[:, None]
-    return mean.astype(np.float32)
+    mean = (np.add.reduceat(to, starts, -2) / sizes[:, None]).astype(np.float32)
+    mean[..., range(len(starts)), range(len(starts))] = 0
+    return mean
 
 
-def annotation(
-    maps: NDArray[np.float32], inner: NDArray[np.float32], owners: list[int], example: Example
-) -> Sums:
-    """Dependencies, linguistic features and token to token, vectorised over heads."""
+def relations(between: Maps, example: Example) -> Sums:
+    """Dependencies, vectorised over heads."""
     found: Sums = {}
-    heads, relations = np.array(example.heads), np.array(example.relations)
-    between = word_level(inner, owners)
-    size = between.shape[-1]
-    between[..., range(size), range(size)] = 0
+    heads, labels = np.array(example.heads), np.array(example.relations)
     row, column = between.argmax(-1), between.argmax(-2)
     inside = np.arange(len(heads))[heads >= 0]
-    for label in set(relations[inside]):
-        mine = inside[relations[inside] == label]
+    for label in set(labels[inside]):
+        mine = inside[labels[inside] == label]
         found[f"row {label}"] = (row[..., mine] == heads[mine]).sum(-1)
         found[f"column {label}"] = (column[..., mine] == heads[mine]).sum(-1)
         asked = np.unique(heads[mine])
-        back = (heads[row[..., asked]] == asked) & (relations[row[..., asked]] == label)
+        back = (heads[row[..., asked]] == asked) & (labels[row[..., asked]] == label)
         found[f"head-row {label}"] = back.sum(-1)
         found[f"cases {label}"], found[f"asked {label}"] = np.array(len(mine)), np.array(len(asked))
+    return found
+
+
+def annotation(maps: Maps, between: Maps, example: Example, owners: Words) -> Sums:
+    """Linguistic features and token to token, vectorised over heads."""
+    found: Sums = {}
     received = maps.mean(-2)
+    heads = example.heads
     words = features(example, Rules())
-    pieces = np.array([-1, *owners, -1])
+    pieces = np.array([-1 if word is None else word for word in owners])
     for name, places in words.items():
         tokens = np.isin(pieces, places)
         if tokens.any():
@@ -176,7 +203,7 @@ def annotation(
     return found
 
 
-def pair_weights(between: NDArray[np.float32], group: str, pairs: list[tuple[int, int]]) -> Sums:
+def pair_weights(between: Maps, group: str, pairs: list[tuple[int, int]]) -> Sums:
     """Weights of linked words, and of words so far apart that are not linked."""
     queries, keys = np.array(pairs).T
     weights = between[..., queries, keys]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ from headscope.progress import Silent, duration
 
 SHARD = 1024
 """Examples in a shard unless told otherwise: bounds memory, and what a kill costs."""
+SAMPLE = 24
+"""Texts that are tried to tell how long a pass will take."""
 
 
 @dataclass(frozen=True)
@@ -176,8 +179,9 @@ class Pass:
         return analyses
 
     def seconds(self) -> float:
-        """How long the pass will take, from a few batches of its first texts."""
-        sample = next(self.shards())[:64]
+        """How long the pass will take, from a few texts spread over its first shard."""
+        shard = next(self.shards())
+        sample = shard[:: math.ceil(len(shard) / SAMPLE)]
         batches = plan([len(pieces) for pieces in sample], self.options.budget)
         analyses = self.start()
 

@@ -67,7 +67,3 @@ def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> N
             seen += 1
     assert seen == 72 * len(expected)
     assert np.isfinite(sums["mass"]).all()
-    if script == "clark":  # head by head, all words with a head: what the table sums up
-        labels = sorted({r for one in TOUR for r in one.relations if r != "root"})
-        right, asked = sums["clark row 2 8"][labels.index("det")]
-        assert right / asked == pytest.approx(sums["row det"][2, 8] / sums["cases det"], abs=0.01)

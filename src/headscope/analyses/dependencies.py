@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -36,8 +37,9 @@ class Dependencies(Linking):
     def links(example: Example, rules: Rules) -> Iterator[Link]:
         return dependencies(example, rules)
 
-    def pooled(self, labels: list[str]) -> dict[str, list[str]]:
-        counts = self.known.counts
+    @cached_property
+    def pooled(self) -> dict[str, list[str]]:
+        counts, labels = self.known.counts, list(self.labels)
         groups = {ALL: [one for one in labels if self.rules.all_words or one not in NOT_COUNTED]}
         for name in {universal(label) for label in labels} | set(labels):
             groups[name] = [one for one in labels if name in (one, universal(one))]

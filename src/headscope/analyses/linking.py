@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -144,8 +145,9 @@ class Linking(Analysis):
     def links(example: Example, rules: Rules) -> Iterator[Link]:
         """The links of an example."""
 
+    @cached_property
     @abstractmethod
-    def pooled(self, labels: list[str]) -> dict[str, list[str]]:
+    def pooled(self) -> dict[str, list[str]]:
         """Names of groups and the labels that belong to each."""
 
     @classmethod
@@ -225,12 +227,12 @@ class Linking(Analysis):
         return stores
 
     def exemplary(self, group: str | None) -> list[str]:
-        members = self.pooled(list(self.labels))[group or ""]
+        members = self.pooled[group or ""]
         return [] if len(members) > len(self.labels) // 2 > 1 else members
 
     def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
         """The arcs of one relation, as the annotation has them and as the head draws them."""
-        members = self.pooled(list(self.labels))[row["group"]]
+        members = self.pooled[row["group"]]
         links = [(s, t) for s, t, label in exemplar.record["links"] if label in members and t >= 0]
         if row["direction"] == "head-row":
             links = [(target, source) for source, target in links]
@@ -247,15 +249,16 @@ class Linking(Analysis):
 
     def statistics(self) -> Iterator[Statistic]:
         labels = list(self.labels)
-        pooled = self.pooled(labels)
         groups = [
             name
-            for name, members in pooled.items()
+            for name, members in self.pooled.items()
             if sum(self.known.counts[label] for label in members) >= self.rules.min_count
         ]
         if not groups:
             return
-        members = np.array([[float(label in pooled[name]) for name in groups] for label in labels])
+        members = np.array(
+            [[float(label in self.pooled[name]) for name in groups] for label in labels]
+        )
         for place, direction in enumerate(DIRECTIONS):
             part = slice(place * len(labels), (place + 1) * len(labels))
             tallies = (self.hits, self.matched, self.spread)

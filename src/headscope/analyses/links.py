@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from headscope.analyses.base import analysis
 from headscope.analyses.linking import Linking
@@ -26,5 +27,7 @@ class Links(Linking):
     def links(example: Example, rules: Rules) -> Iterator[Link]:
         yield from example.links
 
-    def pooled(self, labels: list[str]) -> dict[str, list[str]]:
+    @cached_property
+    def pooled(self) -> dict[str, list[str]]:
+        labels = list(self.labels)
         return {"all": labels} | {label: [label] for label in labels if label != "all"}
