@@ -1,25 +1,29 @@
 """Clark's procedure, written after the released code of Clark et al. 2019.
 
-Batches padded to 128 tokens; all maps kept on disk; word-level maps head by head; then, for the
-table of relations, one Python pass over the words for every head and direction. What the table
-does not need is summed as the other scripts do. It gives what the scan gives, without intervals.
+Batches padded to 128 tokens; all maps kept on disk, in half precision as theirs; word-level maps
+head by head; then, for the table of relations, one Python pass over the words for every head and
+direction. What the table does not need is summed as the other scripts do, in single precision.
+It gives what the scan gives, to the precision of the maps, without intervals.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench.scripts import Maps, Sums, Words, add, annotation, basics, padded, word_counts
+from bench.scripts import Sums, Words, add, annotation, basics, padded, word_counts
 from headscope.corpus import Example
 from headscope.model import Model
 
 LENGTH, SIZE = 128, 16
-Answers = Iterator[tuple[str, bool]]
+Halves = NDArray[np.float16]
+Questions = Iterator[tuple[int, Sequence[int], str]]
+"""A word, the words that would be right, the relation."""
 
 
 def clark(model: Model, examples: Iterable[Example], folder: Path) -> Sums:
@@ -28,41 +32,36 @@ def clark(model: Model, examples: Iterable[Example], folder: Path) -> Sums:
     stored = folder / "attention.pkl"
     with stored.open("wb") as stream:
         for example, words, maps in padded(model, kept, LENGTH, SIZE):
-            pickle.dump((example, words, maps.copy()), stream, protocol=4)
+            pickle.dump((example, words, maps.astype(np.float16)), stream, protocol=4)
     sums: Sums = {}
     known = word_counts(kept)
     data = []
-    for example, words, maps in load(stored):
-        between = word_maps(maps, words)
-        add(sums, basics(maps, example, words, known) | annotation(maps, between, example, words))
+    for example, words, halves in load(stored):
+        between = word_maps(halves, words)
         data.append((example, between))
+        maps, inner = (some.astype(np.float32) for some in (halves, between[..., 1:-1, 1:-1]))
+        add(sums, basics(maps, example, words, known) | annotation(maps, inner, example, words))
     layers, heads = data[0][1].shape[:2]
-    for direction, answer in DIRECTIONS.items():
+    for direction in ("row", "column", "head-row"):
         for layer in range(layers):
             for head in range(heads):
-                right: Counter[str] = Counter()
-                asked: Counter[str] = Counter()
-                for example, between in data:
-                    for relation, found in answer(between[layer][head], example):
-                        asked[relation] += 1
-                        right[relation] += found
-                for relation in asked:
-                    table = sums.setdefault(f"{direction} {relation}", np.zeros((layers, heads)))
-                    table[layer, head] = right[relation]
+                for name, found in evaluate(data, layer, head, direction).items():
+                    table = sums.setdefault(f"{direction} {name}", np.zeros((layers, heads)))
+                    table[layer, head] = found[0]
                     count = "asked" if direction == "head-row" else "cases"
-                    sums[f"{count} {relation}"] = asked[relation]
+                    sums[f"{count} {name}"] = sum(found)
     return sums
 
 
-def load(path: Path) -> Iterator[tuple[Example, Words, Maps]]:
+def load(path: Path) -> Iterator[tuple[Example, Words, Halves]]:
     """The stored maps, one sentence at a time."""
     with path.open("rb") as stream:
         while stream.peek(1):
             yield pickle.load(stream)
 
 
-def word_maps(maps: Maps, words: Words) -> Maps:
-    """Maps of words without specials and without a word's weight to itself, head by head."""
+def word_maps(maps: Halves, words: Words) -> Halves:
+    """Maps of words, head by head; the specials are kept as words of their own."""
     places: list[list[int]] = []
     for place, word in enumerate(words):
         if word is not None and place and words[place - 1] == word:
@@ -72,7 +71,7 @@ def word_maps(maps: Maps, words: Words) -> Maps:
     return np.stack([[word_map(head, places) for head in layer] for layer in maps])
 
 
-def word_map(head: Maps, words: list[list[int]]) -> Maps:
+def word_map(head: Halves, words: list[list[int]]) -> Halves:
     """One head: sum to, mean from."""
     made = np.array(head)
     rest = [place for word in words for place in word[1:]]
@@ -81,38 +80,50 @@ def word_map(head: Maps, words: list[list[int]]) -> Maps:
     made = np.delete(made, rest, -1)
     for word in words:
         made[word[0]] = np.mean(made[word], axis=0)
-    made = np.delete(made, rest, 0)
+    return np.delete(made, rest, 0)
+
+
+def evaluate(
+    data: list[tuple[Example, Halves]], layer: int, head: int, direction: str
+) -> dict[str, tuple[int, int]]:
+    """How often one head is right and wrong, by relation and in all; one word at a time."""
+    right: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    for example, maps in data:
+        drawn = predict(maps[layer][head], direction)
+        asked = targets(example) if direction == "head-row" else sources(example)
+        for word, gold, relation in asked:
+            if drawn[word] in gold:
+                right[relation] += 1
+                right["all"] += 1
+            else:
+                wrong[relation] += 1
+                wrong["all"] += 1
+    return {name: (right[name], wrong[name]) for name in right | wrong}
+
+
+def predict(head: Halves, direction: str) -> NDArray[np.int64]:
+    """The most attended other word of each, specials left out."""
+    made = np.array(head)
+    if direction == "column":
+        made = made.T
     made[range(len(made)), range(len(made))] = 0
-    return made[1:-1, 1:-1]
+    drawn: NDArray[np.int64] = np.argmax(made[1:-1, 1:-1], axis=-1)
+    return drawn
 
 
-def row(head: Maps, example: Example) -> Answers:
-    """Whether each word looks most at its head, one word at a time."""
-    return dependents(np.argmax(head, axis=-1), example)
-
-
-def column(head: Maps, example: Example) -> Answers:
-    """Whether the word that looks most at each word is its head."""
-    return dependents(np.argmax(head, axis=0), example)
-
-
-def dependents(drawn: np.ndarray, example: Example) -> Answers:
-    for word, gold, relation in zip(drawn, example.heads, example.relations, strict=True):
+def sources(example: Example) -> Questions:
+    """Every word that has a head, and that head."""
+    for word, (gold, relation) in enumerate(zip(example.heads, example.relations, strict=True)):
         if gold >= 0:
-            yield relation, word == gold
+            yield word, (gold,), relation
 
 
-def head_row(head: Maps, example: Example) -> Answers:
-    """Whether each syntactic head looks most at one of its dependents, relation by relation."""
-    drawn = np.argmax(head, axis=-1)
-    asked = {
-        (gold, relation)
-        for gold, relation in zip(example.heads, example.relations, strict=True)
-        if gold >= 0
-    }
-    for word, relation in asked:
-        found = drawn[word]
-        yield relation, example.heads[found] == word and example.relations[found] == relation
-
-
-DIRECTIONS = {"row": row, "column": column, "head-row": head_row}
+def targets(example: Example) -> Questions:
+    """Every syntactic head, and its dependents of one relation."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for word, (gold, relation) in enumerate(zip(example.heads, example.relations, strict=True)):
+        if gold >= 0:
+            found.setdefault((gold, relation), []).append(word)
+    for (target, relation), dependents in found.items():
+        yield target, dependents, relation

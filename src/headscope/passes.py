@@ -135,6 +135,8 @@ class Pass:
 
     def shards(self) -> Iterator[list[Pieces]]:
         """The inputs, so many at a time."""
+        if self.survey.kept is not None:
+            return iter(self.survey.kept)
         return shards(self.model, self.corpus, self.options, self.inputs)
 
     def start(self) -> list[Analysis]:

@@ -63,6 +63,8 @@ def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> N
             value = expected[key][row["layer"], row["head"]]
             counts = row["statistic"] in ("share", "accuracy")
             tolerance = 2.5 / row["n"] if counts else 1e-5
+            if script == "clark":  # maps in half precision: near ties fall either way
+                tolerance = max(0.02 if counts else 1e-3, tolerance)
             assert row["value"] == pytest.approx(value, abs=tolerance), key
             seen += 1
     assert seen == 72 * len(expected)

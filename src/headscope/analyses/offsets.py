@@ -13,7 +13,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.questions import Ints, Questions
+from headscope.analyses.combinations import Ints, combinations
+from headscope.analyses.questions import Questions
 from headscope.corpus import BUCKETS
 
 FIXED = tuple(offset for offset in range(-5, 6) if offset)
@@ -73,7 +74,6 @@ def counted(*columns: Ints) -> dict[tuple[int, ...], int]:
     >>> counted(np.array([1, 1, 2]), np.array([-5, -5, 0]))
     {(1, -5): 2, (2, 0): 1}
     """
-    if not len(columns[0]):
-        return {}
-    rows, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
-    return dict(zip(map(tuple, rows.T.tolist()), counts.tolist(), strict=True))
+    values, counts = combinations(*columns)
+    rows = zip(*(column.tolist() for column in values), strict=True)
+    return dict(zip(rows, counts.tolist(), strict=True))

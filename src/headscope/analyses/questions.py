@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headscope.analyses.combinations import Ints, combinations
 from headscope.corpus import Link, Pieces
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ class Questions:
         key = (example * bound[1] + query) * bound[2] + label
         _, first, case = np.unique(key, return_index=True, return_inverse=True)
         there = answer >= 0
-        answers = np.unique(np.stack([case[there], answer[there]]), axis=1)  # a link is said once
+        answers, _ = combinations(case[there], answer[there])  # a link is said once
         unique = table[:, first]
         return cls(unique[0], unique[1], unique[2], answers[0], answers[1])
 

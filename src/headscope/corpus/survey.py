@@ -12,6 +12,9 @@ from headscope.corpus.frequencies import Frequencies
 from headscope.corpus.pieces import Pieces
 from headscope.corpus.rules import Rules
 
+KEPT = 4096
+"""Texts that are kept between the survey and the pass: a bound on memory."""
+
 
 class Facts(Protocol):
     """Something that an analysis wants to know of the whole corpus before the pass."""
@@ -31,6 +34,7 @@ class Survey:
         units: buckets of evidence that are not empty.
         annotated: how many texts carry each kind of annotation.
         facts: what analyses count for themselves, by the name of the analysis.
+        kept: the texts themselves where they are few, so that they need not be read again.
     """
 
     rules: Rules = field(default_factory=Rules)
@@ -43,6 +47,7 @@ class Survey:
     annotated: Counter[Annotation] = field(default_factory=Counter)
     frequencies: Frequencies = field(default_factory=Frequencies)
     facts: dict[str, Facts] = field(default_factory=dict)
+    kept: list[list[Pieces]] | None = field(default_factory=list)
 
     def count(self, shard: list[Pieces]) -> None:
         """Look at some texts."""
@@ -56,3 +61,7 @@ class Survey:
             self.annotated.update(carried(pieces.example))
         for facts in self.facts.values():
             facts.count(shard)
+        if self.kept is not None:
+            self.kept.append(shard)
+            if self.examples > KEPT:
+                self.kept = None
