@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.offsets import Offsets
-from headscope.analyses.questions import Ints, Questions
+from headscope.analyses.combinations import Ints
+from headscope.analyses.questions import Questions
 
 Floats = NDArray[np.float32]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 NO_TREE = -2
 """In the place of a syntactic head, where a sentence of a window has no tree."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link between two words of an example, by position, such as a frame element's."""
 
     source: int

@@ -23,14 +23,13 @@ def dependencies(example: Example, rules: Rules) -> Iterator[Link]:
     >>> [(link.source, link.target, link.label) for link in dependencies(example, Rules())]
     [(0, 1, 'nsubj')]
     """
+    following = (*example.words[1:], "")
     for word, (head, relation) in enumerate(zip(example.heads, example.relations, strict=True)):
-        if head < 0:
-            if rules.all_words:
-                yield Link(word, NOWHERE, "root")
-            continue
-        following = example.words[word + 1] if word + 1 < len(example.words) else ""
-        shifted = rules.possessive and relation == "poss" and following in POSSESSIVE
-        yield Link(word + 1 if shifted else word, head, relation)
+        if head >= 0:
+            shifted = rules.possessive and relation == "poss" and following[word] in POSSESSIVE
+            yield Link(word + shifted, head, relation)
+        elif rules.all_words:
+            yield Link(word, NOWHERE, "root")
 
 
 def universal(relation: str) -> str:
