@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.offsets import Offsets
 from headscope.analyses.combinations import Ints
+from headscope.analyses.offsets import Offsets
 from headscope.analyses.questions import Questions
 
 Floats = NDArray[np.float32]
