@@ -17,6 +17,7 @@ from headscope import __version__, corpus, doctor
 from headscope.analyses import about, analyses
 from headscope.errors import HeadscopeError
 from headscope.found import Found
+from headscope.interrupt import interruptible
 from headscope.model import load
 from headscope.passes import Options
 from headscope.progress import progress_for_terminal
@@ -41,7 +42,8 @@ def plainly(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*arguments: P.args, **options: P.kwargs) -> None:
         try:
-            command(*arguments, **options)
+            with interruptible():
+                command(*arguments, **options)
         except HeadscopeError as error:
             _fail(str(error), 1)
         except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -16,11 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from headscope.errors import RunError
+from headscope.evidence import Harvest
 from headscope.found import Found
+from headscope.interrupt import interruptible
 from headscope.model import Model
 from headscope.passes import Options
 from headscope.progress import Silent
-from headscope.runs import RunFolder
+from headscope.runs import RunFolder, run
 from headscope.study import scan
 from tests.integration.test_scan import letters
 from tests.tiny import tiny
@@ -138,6 +141,22 @@ def test_ctrl_c_is_one_sentence_and_resumes(tmp_path: Path) -> None:
     out, said = again.communicate()
     assert again.returncode == 0, said
     assert json.loads(out)["report"] == str(run.resolve() / "report.html")
+
+
+def test_ctrl_c_that_a_library_swallows_is_heeded_all_the_same() -> None:
+    done = []
+
+    def work(shard: int) -> Harvest:
+        if shard == 1:
+            with contextlib.suppress(KeyboardInterrupt):  # as a library that catches everything
+                signal.raise_signal(signal.SIGINT)
+        done.append(shard)
+        return Harvest()
+
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        run(range(4), work)
+    assert done == [0, 1]
+    run(range(2), work)  # what was asked for once is not asked for for ever
 
 
 def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path, minilm: Model) -> None:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from headscope.evidence import Harvest
+from headscope.interrupt import heed
 from headscope.runs.folder import RunFolder
 
 Shard = TypeVar("Shard")
@@ -36,6 +37,7 @@ def run(
         watch.skip(total)
     total = total or Harvest()
     for shard in islice(shards, done, None):
+        heed()
         total.merge(work(shard))
         done += 1
         if folder:
