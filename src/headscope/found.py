@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from headscope.errors import HeadscopeError
+from headscope.naming import head_name
 from headscope.report import figures, summary, tables, write_report
 from headscope.runs import Results, rows_of
 from headscope.runs.atomic import write
@@ -42,7 +43,7 @@ class Best:
         return int(self.row["head"])
 
     def __repr__(self) -> str:
-        head = summary.head_name(self.layer, self.head)
+        head = head_name(self.layer, self.head)
         value = summary.number(self.row["value"], self.unit)
         baseline = summary.number(self.row["baseline"], self.unit)
         return f"{head}  {value} {summary.interval(self.row, self.unit)}  baseline {baseline}"

@@ -15,8 +15,8 @@ from headscope.analyses.maps import SHOWN
 from headscope.corpus import Example
 from headscope.errors import HeadscopeError
 from headscope.model import LayerAttention, Model, load
+from headscope.naming import head_name
 from headscope.report.page import look_page
-from headscope.report.summary import head_name
 from headscope.runs.atomic import write_text
 
 

@@ -13,10 +13,12 @@ MAY: dict[str, set[str]] = {
     "evidence": set(),
     "model": {"corpus"},
     "analyses": {"corpus", "model", "evidence"},
+    "tasks": {"corpus", "model", "evidence"},
+    "experiments": {"corpus", "model", "evidence", "tasks"},
     "runs": {"evidence"},
     "report": {"runs", "evidence"},
 }
-EVERYBODY = {"errors"}
+EVERYBODY = {"errors", "interrupt", "naming", "progress"}
 
 
 def imported(path: Path) -> set[str]:

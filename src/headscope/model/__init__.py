@@ -1,19 +1,29 @@
-"""How the model is watched: loading, the tap on its attention, the roles of its tokens."""
+"""How the model is watched and disturbed: loading, the tap on its attention, heads off."""
 
 from headscope.model.attention import LayerAttention, in_band
 from headscope.model.batch import Batch
-from headscope.model.loading import Model, load, untrained, wrap
+from headscope.model.disabling import How, disable
+from headscope.model.fork import Fork, reads_first_only
+from headscope.model.loading import Head, Model, load, untrained, wrap
+from headscope.model.outlet import HeadOutputs, changing
 from headscope.model.tap import watch
 from headscope.model.words import Units, WordAttention
 
 __all__ = [
     "Batch",
+    "Fork",
+    "Head",
+    "HeadOutputs",
+    "How",
     "LayerAttention",
     "Model",
     "Units",
     "WordAttention",
+    "changing",
+    "disable",
     "in_band",
     "load",
+    "reads_first_only",
     "untrained",
     "watch",
     "wrap",

@@ -16,6 +16,7 @@ from headscope.model.words import Units, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from transformers import PreTrainedModel
 
     from headscope.model.roles import Roles
 
@@ -54,6 +55,13 @@ class Batch:
         if key not in self._known:
             self._known[key] = compute()
         return cast(Result, self._known[key])
+
+    def inputs(self, network: PreTrainedModel) -> dict[str, Tensor]:
+        """What a network is called with."""
+        inputs = {"input_ids": self.ids, "attention_mask": self.real.long()}
+        if getattr(network.config, "type_vocab_size", 0) > 1:
+            inputs["token_type_ids"] = self.segments
+        return inputs
 
     @cached_property
     def texts(self) -> Tensor:

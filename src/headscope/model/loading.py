@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +17,8 @@ import torch
 from torch import Tensor, nn
 from transformers import (
     AutoModel,
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
     AutoTokenizer,
     PretrainedConfig,
     PreTrainedModel,
@@ -38,12 +41,29 @@ UNLIMITED = 4096
 """Tokens a text may have where neither model nor tokenizer sets a limit."""
 
 
+class Head(StrEnum):
+    """What a model has on top of its last layer (nothing to do with attention heads)."""
+
+    NONE = "nothing"
+    CLASSIFIER = "classifier"
+    MASKED_LM = "masked-lm"
+
+
+CLASSES = {
+    Head.NONE: AutoModel,
+    Head.CLASSIFIER: AutoModelForSequenceClassification,
+    Head.MASKED_LM: AutoModelForMaskedLM,
+}
+
+
 @dataclass
 class Model:
     """A transformer that can be watched, with its tokenizer.
 
     Attributes:
         name: as it was asked for.
+        network: the encoder or decoder itself, without what is on top.
+        whole: the same with what is on top, where that was asked for.
         layers, heads: the shape of its attention, as a dry run found it.
         max_length: the most tokens that it takes.
         weights: "trained" or "random".
@@ -62,10 +82,12 @@ class Model:
     max_length: int
     weights: str = "trained"
     made_up: frozenset[str] = frozenset()
+    whole: PreTrainedModel = field(default=None, repr=False)  # type: ignore[assignment]
     roles: Roles = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.roles = Roles(self.tokenizer)
+        self.whole = self.whole or self.network
 
     def __repr__(self) -> str:
         random = "" if self.weights == "trained" else " (random weights)"
@@ -77,7 +99,7 @@ class Model:
     def sha256(self) -> str:
         """A hash of the family's name and of every weight that the checkpoint gave, by name."""
         sha = hashlib.sha256(str(self.network.config.model_type).encode())
-        for name, tensor in sorted(self.network.state_dict().items()):
+        for name, tensor in sorted(self.whole.state_dict().items()):
             if name in self.made_up:
                 continue
             sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
@@ -130,6 +152,7 @@ def pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
 def load(
     name: str | Path,
     *,
+    head: Head = Head.NONE,
     device: str = "cpu",
     dtype: str = "float32",
     allow_pickle: bool = False,
@@ -138,6 +161,7 @@ def load(
     """Load a model by hub id, folder, or `minilm`, ready to be watched.
 
     Args:
+        head: what it is to have on top; a checkpoint that lacks it is an error.
         allow_pickle: accept weights that are not safetensors (they can run code).
         trust_remote_code: as in transformers; never on its own.
 
@@ -152,7 +176,7 @@ def load(
     try:
         _hush(quiet)
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
-        network, info = AutoModel.from_pretrained(
+        network, info = CLASSES[head].from_pretrained(
             place,
             dtype=getattr(torch, dtype),
             use_safetensors=None if allow_pickle else True,
@@ -164,11 +188,13 @@ def load(
         raise ModelError(_explain(name, error)) from error
     finally:
         quiet.close()
-    lacking = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    read = head is not Head.NONE  # then a pooler is read as well
+    lacking = sorted(key for key in info["missing_keys"] if read or "pooler" not in key)
     if lacking:
+        how = {Head.CLASSIFIER: "; fine-tune it first (headscope finetune)"}.get(head, "")
         raise ModelError(
             f"{name}: the checkpoint lacks {len(lacking)} weights of the model, such as "
-            f"{lacking[0]}; transformers would fill them with random numbers"
+            f"{lacking[0]}, which transformers would fill with random numbers{how}"
         )
     model = wrap(network, tokenizer, str(name))
     model.made_up = frozenset(info["missing_keys"])
@@ -208,11 +234,13 @@ def wrap(
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
     network.train(False)
+    whole, network = network, cast(PreTrainedModel, network.base_model)
     adapter, layers, heads = find_attention(network, tokenizer)
+    adapter = adapter.placed(network)
     limits = [adapter.max_length(network.config), tokenizer.model_max_length]
     known = [int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
     limit = min(known, default=UNLIMITED)
-    return Model(name, network, tokenizer, adapter, layers, heads, limit, weights)
+    return Model(name, network, tokenizer, adapter, layers, heads, limit, weights, whole=whole)
 
 
 def find_attention(

@@ -9,7 +9,6 @@ model); different models can be watched side by side, since nothing is shared be
 from __future__ import annotations
 
 import inspect
-import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,21 +17,19 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers import PreTrainedModel
 
 from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
 from headscope.model.attention import LayerAttention, Visible
 from headscope.model.batch import Batch
+from headscope.model.outlet import OPEN, route
 from headscope.model.workspace import Workspace
 
 Observer = Callable[[LayerAttention], None]
 
 _LOCKS: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
 _LOCKS_LOCK = threading.Lock()
-_NUMBERS = itertools.count()
 
 
 def lock_of(model: nn.Module) -> threading.RLock:
@@ -59,11 +56,8 @@ class Tap:
             (example, token, hidden) the last layer's output.
         """
         self.batch, self.turn = batch, 0
-        inputs = {"input_ids": batch.ids, "attention_mask": batch.real.long()}
-        if getattr(self.model.config, "type_vocab_size", 0) > 1:
-            inputs["token_type_ids"] = batch.segments
         try:
-            output: Tensor = self.model(**inputs)[0]
+            output: Tensor = self.model(**batch.inputs(self.model))[0]
             return output
         finally:
             self.batch, self.seen = None, {}
@@ -119,6 +113,8 @@ class Tap:
         Returns:
             (example, query, head, size) and None: the weights are not kept.
         """
+        if outlet := OPEN.get(self.model):
+            outlet.see(value, attention_mask)
         groups = query.shape[1] // key.shape[1]
         if groups > 1:  # grouped-query attention: several heads share keys and values
             key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
@@ -137,11 +133,6 @@ class Tap:
         return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
 
 
-def visible_mask(*arguments: Any, **options: Any) -> Tensor | None:
-    """A boolean mask (example, 1, query, key); None only where everything is visible."""
-    return sdpa_mask(*arguments, **(options | {"allow_is_causal_skip": False}))
-
-
 @contextmanager
 def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Iterator[Tap]:
     """Watch a model for the time of a `with`; it is left as it was, whatever happens inside."""
@@ -150,26 +141,10 @@ def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Itera
         undo.callback(model.train, model.training)
         model.train(False)
         if adapter.route is Route.FUNCTION:
-            _route(model, tap, undo)
+            route(model, tap.attend, undo)
         else:
             _hook(model, adapter, tap, undo)
         yield tap
-
-
-def _route(model: PreTrainedModel, tap: Tap, undo: ExitStack) -> None:
-    """Put a function of our own in the place of the model's attention."""
-    name, before = f"headscope_{next(_NUMBERS)}", model.config._attn_implementation
-    AttentionInterface.register(name, tap.attend)
-    undo.callback(ALL_ATTENTION_FUNCTIONS._global_mapping.pop, name)
-    AttentionMaskInterface.register(name, visible_mask)
-    undo.callback(ALL_MASK_ATTENTION_FUNCTIONS._global_mapping.pop, name)
-    undo.callback(model.set_attn_implementation, before)
-    model.set_attn_implementation(name)
-    if model.config._attn_implementation != name:
-        raise ModelError(
-            f"{type(model).__name__} does not call a registered attention function; it needs an "
-            "adapter with a hook (see model/adapters/mpnet.py)"
-        )
 
 
 def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -> None:

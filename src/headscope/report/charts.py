@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from headscope.report.summary import head_name
+from headscope.naming import head_name
 
 Row = dict[str, Any]
 

@@ -6,22 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from headscope.naming import head_name
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
 SURE = 0.05
 """A corrected p-value below this counts."""
-
-
-def head_name(layer: int | None, head: int | None) -> str:
-    """How a head is written everywhere.
-
-    >>> head_name(7, 10), head_name(7, None)
-    ('L7.H10', 'L7')
-    """
-    if layer is None:
-        return "model"
-    return f"L{layer}" if head is None else f"L{layer}.H{head}"
 
 
 def number(value: float | None, unit: str) -> str:

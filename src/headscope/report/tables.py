@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.report.summary import head_name, interval, number, statistics, sure
+from headscope.naming import head_name
+from headscope.report.summary import interval, number, statistics, sure
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from headscope.naming import head_name
 from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, heat_map, layer_curve, profile
 from headscope.report.summary import (
     Label,
     Line,
-    head_name,
     interval,
     labelled,
     number,

@@ -2,4 +2,4 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-ALBERT = register(Adapter("albert"))
+ALBERT = register(Adapter("albert", output="attention.dense", feed="ffn"))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from headscope.errors import ModelError
+
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PretrainedConfig
+
+COMMON = (("self_attn.o_proj", "mlp"), ("self_attn.out_proj", "fc1"))
+"""Where decoders that no adapter knows keep their output projection and feed-forward network."""
 
 
 class Route(StrEnum):
@@ -28,6 +34,9 @@ class Adapter:
         reserved: positions of the position table that no token can have.
         causal: whether a token sees only what stands before it (only with a hook; a function
             is handed the mask).
+        output, feed: where in a layer its attention's output projection is, and what its
+            feed-forward network begins with; empty: wherever one of the known places is.
+        value: where its value projection is (only with a hook).
     """
 
     family: str
@@ -35,11 +44,48 @@ class Adapter:
     attention: str = ""
     reserved: int = 0
     causal: bool = False
+    output: str = ""
+    feed: str = ""
+    value: str = ""
 
     def max_length(self, config: PretrainedConfig) -> int | None:
         """How many tokens the model can take; None where it sets no limit."""
         table = getattr(config, "max_position_embeddings", None)
         return table - self.reserved if isinstance(table, int) and table > 0 else None
+
+    def placed(self, network: nn.Module) -> Adapter:
+        """The adapter with `output` and `feed` filled in, where they can be found."""
+        if self.output or self.route is Route.HOOK:
+            return self
+        known = [(one.output, one.feed) for one in _FAMILIES.values() if one.output]
+        for output, feed in (*COMMON, *known):
+            if _holders(network, output, feed):
+                return replace(self, output=output, feed=feed)
+        return self
+
+    def blocks(self, network: nn.Module) -> list[nn.Module]:
+        """The modules of the layers (one that serves several layers stands once)."""
+        found = _holders(network, self.output, self.feed) if self.output else []
+        if not found or (self.route is Route.HOOK and not self.value):
+            raise ModelError(
+                f"headscope does not know where the family {self.family!r} keeps its output "
+                "projections, so it cannot switch its heads off; it needs an adapter (see "
+                "model/adapters/bert.py)"
+            )
+        return found
+
+
+def _holders(network: nn.Module, *paths: str) -> list[nn.Module]:
+    """The modules that have something at each of the paths."""
+
+    def holds(module: nn.Module, path: str) -> bool:
+        try:
+            module.get_submodule(path)
+        except AttributeError:
+            return False
+        return True
+
+    return [one for one in network.modules() if all(holds(one, path) for path in paths)]
 
 
 _FAMILIES: dict[str, Adapter] = {}

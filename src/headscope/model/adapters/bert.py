@@ -2,4 +2,4 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-BERT = register(Adapter("bert"))
+BERT = register(Adapter("bert", output="attention.output.dense", feed="intermediate"))

@@ -2,4 +2,13 @@
 
 from headscope.model.adapters.base import Adapter, Route, register
 
-DEBERTA_V2 = register(Adapter("deberta-v2", Route.HOOK, attention="DisentangledSelfAttention"))
+DEBERTA_V2 = register(
+    Adapter(
+        "deberta-v2",
+        Route.HOOK,
+        attention="DisentangledSelfAttention",
+        output="attention.output.dense",
+        feed="intermediate",
+        value="attention.self.value_proj",
+    )
+)

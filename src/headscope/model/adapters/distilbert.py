@@ -2,4 +2,4 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-DISTILBERT = register(Adapter("distilbert"))
+DISTILBERT = register(Adapter("distilbert", output="attention.out_lin", feed="ffn"))

@@ -2,4 +2,4 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-ELECTRA = register(Adapter("electra"))
+ELECTRA = register(Adapter("electra", output="attention.output.dense", feed="intermediate"))

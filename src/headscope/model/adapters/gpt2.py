@@ -2,4 +2,4 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-GPT2 = register(Adapter("gpt2"))
+GPT2 = register(Adapter("gpt2", output="attn.c_proj", feed="mlp"))

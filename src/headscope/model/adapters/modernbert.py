@@ -2,4 +2,4 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-MODERNBERT = register(Adapter("modernbert"))
+MODERNBERT = register(Adapter("modernbert", output="attn.Wo", feed="mlp"))

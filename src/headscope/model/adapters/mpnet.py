@@ -2,4 +2,14 @@
 
 from headscope.model.adapters.base import Adapter, Route, register
 
-MPNET = register(Adapter("mpnet", Route.HOOK, attention="MPNetSelfAttention", reserved=2))
+MPNET = register(
+    Adapter(
+        "mpnet",
+        Route.HOOK,
+        attention="MPNetSelfAttention",
+        reserved=2,
+        output="attention.attn.o",
+        feed="intermediate",
+        value="attention.attn.v",
+    )
+)

@@ -2,6 +2,7 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-ROBERTA = register(Adapter("roberta", reserved=2))
-XLM_ROBERTA = register(Adapter("xlm-roberta", reserved=2))
-CAMEMBERT = register(Adapter("camembert", reserved=2))
+ROBERTA, XLM_ROBERTA, CAMEMBERT = (
+    register(Adapter(family, reserved=2, output="attention.output.dense", feed="intermediate"))
+    for family in ("roberta", "xlm-roberta", "camembert")
+)
