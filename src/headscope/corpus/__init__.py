@@ -8,12 +8,14 @@ from headscope.corpus.example import Example, Frame, Link, Mention
 from headscope.corpus.files import word_list
 from headscope.corpus.frequencies import frequencies_from
 from headscope.corpus.pieces import Pieces, cut, encode, marks_spaces
+from headscope.corpus.readers.glue import LAYOUTS
 from headscope.corpus.rules import Rules
 from headscope.corpus.survey import Facts, Survey
 from headscope.corpus.windows import pack
 
 __all__ = [
     "BUCKETS",
+    "LAYOUTS",
     "Annotation",
     "Budget",
     "Corpus",

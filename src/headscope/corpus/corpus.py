@@ -13,6 +13,7 @@ from typing import Any
 from headscope.corpus.example import Example
 from headscope.corpus.files import digest
 from headscope.corpus.readers import Reader, names, reader_for
+from headscope.corpus.readers.glue import glue_file
 from headscope.errors import InputError
 
 BUNDLED = {"tour": ("*.conllu", "conllu"), "tour-pairs": ("twins.jsonl", "jsonl")}
@@ -55,12 +56,21 @@ class Corpus:
         }
 
 
-def read(source: str | Path, *, limit: int | None = None, documents: str | None = None) -> Corpus:
-    """Name a corpus: `tour`, `tour-pairs`, a path, or `READER:PATH`; nothing is read yet.
+def read(
+    source: str | Path,
+    *,
+    limit: int | None = None,
+    documents: str | None = None,
+    part: str = "dev",
+    glue_dir: str | Path | None = None,
+) -> Corpus:
+    """Name a corpus: `tour`, `tour-pairs`, `glue/mrpc`, a path, `READER:PATH`; nothing is read yet.
 
     Args:
         limit: only the first so many examples.
         documents: only documents whose id matches this pattern (`wsj_01*`).
+        part: of GLUE: `dev`, `train`, or the name of a file.
+        glue_dir: the folder with GLUE's TSV files; None: the hub.
 
     >>> read("tour", limit=3).limit
     3
@@ -72,11 +82,17 @@ def read(source: str | Path, *, limit: int | None = None, documents: str | None 
         folder = Path(str(resources("headscope.corpus"))) / "tour"
         paths = tuple(sorted(folder.glob(pattern)))
         return Corpus(str(source), paths, names()[reader], limit, documents)
+    if str(source).startswith("glue/") and str(source) in names():
+        task = str(source).removeprefix("glue/")
+        path = glue_file(task, part, None if glue_dir is None else Path(glue_dir))
+        return Corpus(task, (path,), names()[str(source)], limit, documents)
     prefix, colon, rest = str(source).partition(":")
     known = colon == ":" and prefix in names()
     path = Path(rest if known else source)
     if not path.exists():
         hint = "" if known or colon == "" else f" (readers: {', '.join(names())})"
-        raise InputError(f"no such file{hint}; DATA is a path, READER:PATH, or 'tour'", path)
+        raise InputError(
+            f"no such file{hint}; DATA is a path, READER:PATH, glue/TASK, or 'tour'", path
+        )
     name = (path.with_suffix("") if path.suffix == ".gz" else path).stem
     return Corpus(name, (path,), reader_for(path, prefix if known else None), limit, documents)

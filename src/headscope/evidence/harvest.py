@@ -1,4 +1,4 @@
-"""What a pass over some shards has brought in: tallies, exemplars and plain counts."""
+"""What some shards have brought in: tallies, exemplars, plain counts, numbers per example."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from headscope.evidence.tally import Tally
 
 
 class Harvest:
-    """Tallies and exemplars by name, counts; harvests of two shards merge into one.
+    """Tallies and exemplars by name, counts, columns; harvests of two shards merge into one.
+
+    A column has a row per example, in the order of the shards: for what no sum can hold, such as
+    the predictions that a bootstrap needs.
 
     >>> one, two = Harvest(), Harvest()
     >>> one.counts["examples"], two.counts["examples"] = 2, 3
@@ -27,6 +30,7 @@ class Harvest:
         self.tallies: dict[str, Tally] = {}
         self.exemplars: dict[str, Exemplars] = {}
         self.counts: Counter[str] = Counter()
+        self.columns: dict[str, NDArray[np.float64]] = {}
 
     def merge(self, other: Harvest) -> None:
         """Add another shard's harvest to this one; it may be used up."""
@@ -38,12 +42,16 @@ class Harvest:
         for name, store in other.exemplars.items():
             self.exemplars.setdefault(name, Exemplars(store.size)).merge(store)
         self.counts.update(other.counts)
+        for name, column in other.columns.items():
+            before = [self.columns[name]] if name in self.columns else []
+            self.columns[name] = np.concatenate([*before, column])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything as named arrays, for `numpy.savez`."""
         arrays: dict[str, NDArray[Any]] = {}
         for name, tally in self.tallies.items():
             arrays[f"sums {name}"], arrays[f"counts {name}"] = tally.sums, tally.counts
+        arrays |= {f"column {name}": column for name, column in self.columns.items()}
         stores: dict[str, Any] = {}
         for name, store in self.exemplars.items():
             kept = []
@@ -70,4 +78,6 @@ class Harvest:
             kind, _, name = key.partition(" ")
             if kind == "sums":
                 harvest.tallies[name] = Tally.of(sums, arrays[f"counts {name}"])
+            elif kind == "column":
+                harvest.columns[name] = sums
         return harvest

@@ -126,9 +126,11 @@ class RunFolder:
 
     def finish(self, results: Results) -> None:
         """Write the tables, then the record that says so, then drop the checkpoints."""
-        for field, name in TABLES.items():
-            write(self.path / name, _parquet(getattr(results, field)))
-        self.record |= results.record | {"status": "complete", "finished": _now()}
+        made = [name for name in TABLES if getattr(results, name).num_rows]
+        for name in made:
+            write(self.path / TABLES[name][0], _parquet(getattr(results, name)))
+        self.record |= results.record | {"tables": made}
+        self.record |= {"status": "complete", "finished": _now()}
         self._write_record()
         for old in self.path.glob("checkpoint-*.npz"):
             old.unlink()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,15 @@ MAPS = pa.schema(
     + [("layer", pa.int32()), ("head", pa.int32())]
     + [("tokens", pa.list_(pa.string())), ("map", pa.binary())]
 )
-FORMAT = 3
+ABLATION = pa.schema(
+    [(name, pa.string()) for name in ("task", "metric", "unit", "name")]
+    + [("layer", pa.int32()), ("head", pa.int32())]
+    + [(name, pa.float64()) for name in ("value", "delta", "low", "high", "p", "q")]
+    + [("n", pa.int64()), ("changed", pa.int64()), ("verdict", pa.string())]
+)
+"""One row per metric and per head, layer or set that was off: the metric without it, the paired
+difference from the intact model, how many examples were tried and how many predictions changed."""
+FORMAT = 4
 """Of the run folder; the record says which one it is."""
 ARCS = pa.schema(
     [(name, pa.string()) for name in COLUMNS[:6]]
@@ -39,12 +47,13 @@ ARCS = pa.schema(
 """One row per example of a best head: the words asked about, what the annotation links them to,
 the words that the head chooses (-1: none, or none that is shown), and whether that is right."""
 TABLES = {
-    "heads": "heads.parquet",
-    "chosen": "best.parquet",
-    "maps": "maps.parquet",
-    "arcs": "arcs.parquet",
+    "heads": ("heads.parquet", HEADS),
+    "chosen": ("best.parquet", HEADS),
+    "maps": ("maps.parquet", MAPS),
+    "arcs": ("arcs.parquet", ARCS),
+    "ablation": ("ablation.parquet", ABLATION),
 }
-"""The tables of `Results` and their files in a run folder."""
+"""The tables of `Results`, their files in a run folder and what they hold."""
 
 
 def table_of(rows: list[dict[str, list[Any]]]) -> pa.Table:
@@ -90,13 +99,17 @@ class Results:
         chosen: the best heads, cross-fitted (best.parquet); the same columns.
         maps: attention maps of a few texts.
         arcs: what the best heads do on a few annotated texts.
+        ablation: what a task's metric is without a head, a layer, a set of heads.
+
+    A run has the tables that it makes; the others are empty.
     """
 
     record: dict[str, Any]
-    heads: pa.Table
-    chosen: pa.Table
-    maps: pa.Table
-    arcs: pa.Table
+    heads: pa.Table = field(default_factory=HEADS.empty_table)
+    chosen: pa.Table = field(default_factory=HEADS.empty_table)
+    maps: pa.Table = field(default_factory=MAPS.empty_table)
+    arcs: pa.Table = field(default_factory=ARCS.empty_table)
+    ablation: pa.Table = field(default_factory=ABLATION.empty_table)
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:
@@ -108,14 +121,12 @@ class Results:
         except (OSError, json.JSONDecodeError, KeyError):
             raise RunError(f"{folder} is not a run folder: it has no readable run.json") from None
         if status != "complete":
-            how = "run the same scan again to finish it"
+            how = "run the same command again to finish it"
             raise RunError(f"{folder} holds a run that is not finished; {how}")
         if record.get("format") != FORMAT:
-            raise RunError(
-                f"{folder} was written by another version of headscope; run the scan again"
-            )
+            raise RunError(f"{folder} was written by another version of headscope; run it again")
         try:
-            tables = {field: pq.read_table(folder / name) for field, name in TABLES.items()}
+            tables = {name: pq.read_table(folder / TABLES[name][0]) for name in record["tables"]}
         except (OSError, pa.ArrowException) as error:
             raise RunError(f"{folder} is damaged: {error}") from None
         return cls(record, **tables)

@@ -44,7 +44,7 @@ def names() -> dict[str, Reader]:
     """All readers by name.
 
     >>> sorted(names())  # doctest: +ELLIPSIS
-    ['conll2012', 'conllu', 'conllx', 'csv', 'framenet', 'gap', 'jsonl', ...
+    ['conll2012', 'conllu', 'conllx', 'csv', 'framenet', 'gap', 'glue/cola', ...
     """
     return dict(_READERS)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from headscope.corpus.example import Example
 from headscope.corpus.files import lines
 from headscope.corpus.readers.registry import reader
+from headscope.errors import InputError
 
 
 @reader("text", ".txt")
@@ -36,3 +37,16 @@ def read_paragraph_pairs(path: Path) -> Iterator[Example]:
         elif paragraph:
             yield Example(str(number), text=waiting or "", pair=paragraph, document=document)
             waiting = None
+
+
+@reader("imdb")
+def read_imdb(path: Path) -> Iterator[Example]:
+    """A folder with the folders `pos` and `neg`, one review a file (IMDB's layout)."""
+    for label in ("neg", "pos"):
+        if not (path / label).is_dir():
+            raise InputError(f"no folder {label!r} in it", path)
+        for file in sorted((path / label).glob("*.txt")):
+            review = " ".join(line for _, line in lines(file)).replace("<br />", " ").strip()
+            if not review:
+                raise InputError("the review is empty", file)
+            yield Example(f"{label}/{file.stem}", text=review, label=label)

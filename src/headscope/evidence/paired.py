@@ -1,0 +1,129 @@
+"""Two sets of predictions on the same examples: is one better, by how much, how sure is it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from headscope.evidence.metrics import ACCURACY, Metric
+
+Floats = NDArray[np.float64]
+TIMES = 1000
+"""Resamples of a bootstrap."""
+CHUNK = 1 << 22
+"""Weights that are held at a time."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The paired difference of a metric: changed minus intact.
+
+    Attributes:
+        value: the metric of the changed predictions.
+        error: the bootstrap's standard error of the difference.
+        p: of no difference, two-sided: exact for accuracy where examples are independent (the
+            sign test on those that one side alone gets right), else from the error.
+        changed: how many predictions differ.
+    """
+
+    value: float
+    delta: float
+    low: float
+    high: float
+    error: float
+    p: float
+    changed: int
+
+
+class Resamples:
+    """Resamples of the same examples, drawn once, so that everything is compared in pairs.
+
+    Examples of one unit (a document) are drawn together.
+
+    >>> made = Resamples(["a", "a", "b"], times=2)
+    >>> bool((made.weights[:, 0] == made.weights[:, 1]).all())
+    True
+    """
+
+    def __init__(self, units: Sequence[str], times: int = TIMES, seed: int = 0) -> None:
+        names, member = np.unique(np.array(units), return_inverse=True)
+        self.independent = len(names) == len(units)
+        random = np.random.default_rng(seed)
+        drawn = random.multinomial(len(names), np.full(len(names), 1 / len(names)), size=times)
+        self.weights: Floats = drawn[:, member].astype(float)
+
+    def metric(self, metric: Metric, predictions: Floats, gold: Floats) -> Floats:
+        """(resample,) the metric on each resample."""
+        step = max(1, CHUNK // max(1, len(gold)))
+        parts = [
+            metric.formula(predictions, gold, self.weights[start : start + step])
+            for start in range(0, len(self.weights), step)
+        ]
+        return np.concatenate(parts)
+
+    def interval(
+        self, metric: Metric, predictions: Floats, gold: Floats
+    ) -> tuple[float, float, float]:
+        """The bounds of a 95% interval of a metric, and its standard error."""
+        found = self.metric(metric, predictions, gold)
+        low, high = np.quantile(found, [0.025, 0.975])
+        return float(low), float(high), float(found.std(ddof=1))
+
+
+@dataclass(frozen=True)
+class Paired:
+    """An intact set of predictions that others are compared with.
+
+    >>> gold = np.array([1.0, 0, 1, 0] * 10)
+    >>> paired = Paired.of(ACCURACY, gold, gold, Resamples([str(i) for i in range(40)]))
+    >>> paired.effect(np.ones(40)).delta
+    -0.5
+    """
+
+    metric: Metric
+    intact: Floats
+    gold: Floats
+    resamples: Resamples
+    drawn: Floats
+
+    @classmethod
+    def of(cls, metric: Metric, intact: Floats, gold: Floats, resamples: Resamples) -> Paired:
+        """Compare with these predictions."""
+        return cls(metric, intact, gold, resamples, resamples.metric(metric, intact, gold))
+
+    def effect(self, changed: Floats, confidence: float = 0.95) -> Effect:
+        """How much the metric differs when these predictions take the place of the intact."""
+        value = self.metric(changed, self.gold)
+        delta = value - self.metric(self.intact, self.gold)
+        differ = int((changed != self.intact).sum())
+        if not differ:
+            return Effect(value, 0.0, 0.0, 0.0, 0.0, 1.0, 0)
+        deltas = self.resamples.metric(self.metric, changed, self.gold) - self.drawn
+        tail = (1 - confidence) / 2
+        low, high = np.quantile(deltas, [tail, 1 - tail])
+        error = float(deltas.std(ddof=1))
+        return Effect(
+            value, delta, float(low), float(high), error, self._p(changed, delta, error), differ
+        )
+
+    def _p(self, changed: Floats, delta: float, error: float) -> float:
+        if self.metric is ACCURACY and self.resamples.independent:
+            right, before = changed == self.gold, self.intact == self.gold
+            won, lost = int((right & ~before).sum()), int((before & ~right).sum())
+            return sign_test(won, lost)
+        if error == 0.0:
+            return 1.0
+        return float(2 * stats.norm.sf(abs(delta) / error))
+
+
+def sign_test(won: int, lost: int) -> float:
+    """The exact two-sided p of so many wins and losses, were both as likely.
+
+    >>> round(sign_test(6, 0), 5)
+    0.03125
+    """
+    return min(1.0, float(2 * stats.binom.cdf(min(won, lost), won + lost, 0.5)))

@@ -1,0 +1,1 @@
+"""What needs more than watching: heads switched off, models compared, fine-tuned."""

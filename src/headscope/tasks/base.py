@@ -1,0 +1,147 @@
+"""A task: what a model is to do, on which examples, and how well it does it.
+
+A task gives one number per example, its prediction; metrics compare predictions with gold. The
+number may be a class, a score, or a summed loss, so that every experiment (ablation, importance,
+pruning) takes every task.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.corpus import Budget, Corpus, Example, Pieces, plan
+from headscope.errors import HeadscopeError, InputError
+from headscope.evidence.metrics import Metric
+from headscope.model import Batch, Head, Model
+
+Floats = NDArray[np.float64]
+Inputs = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One example of a task as the model sees it.
+
+    Attributes:
+        texts: what the model reads, one text or the two texts of a pair read apart.
+        gold: the number that the prediction is compared with.
+        target: what else the task needs to know (the masked pieces).
+    """
+
+    example: Example
+    texts: tuple[Pieces, ...]
+    gold: float
+    target: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class CaseBatch:
+    """Some cases as one padded batch of their texts, those of a case one after the other."""
+
+    cases: tuple[Case, ...]
+    places: tuple[int, ...]
+    batch: Batch
+
+    def inputs(self, model: Model) -> Inputs:
+        """What the network is called with."""
+        return self.batch.inputs(model.network)
+
+
+class Task(ABC):
+    """A task on some examples.
+
+    Attributes:
+        name: as the user wrote it.
+        head: what the model must have on top.
+        metrics: the first is the one that is looked at.
+        texts_per_case: how many texts the model reads for one prediction.
+    """
+
+    head: ClassVar[Head] = Head.NONE
+    texts_per_case: ClassVar[int] = 1
+    metrics: tuple[Metric, ...]
+
+    def __init__(self, name: str, corpus: Corpus) -> None:
+        self.name, self.corpus = name, corpus
+        self.examples: list[Example] = list(corpus)
+        if not self.examples:
+            raise InputError("no examples in it", corpus.paths[0])
+
+    @abstractmethod
+    def cases(
+        self, model: Model, examples: Sequence[Example], max_length: int | None
+    ) -> list[Case]:
+        """Examples as the model sees them."""
+
+    @abstractmethod
+    def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
+        """(times, case) predictions of a batch whose inputs stand `times` times in a row."""
+
+    def batches(self, model: Model, cases: list[Case], budget: Budget) -> list[CaseBatch]:
+        """Batches of like length."""
+        lengths = [max(len(text) for text in case.texts) for case in cases]
+        size = Budget(
+            max(1, budget.tokens // self.texts_per_case),
+            max(1, budget.area // self.texts_per_case),
+        )
+        return [
+            CaseBatch(
+                tuple(cases[place] for place in places),
+                tuple(places),
+                model.batch([text for place in places for text in cases[place].texts]),
+            )
+            for places in plan(lengths, size)
+        ]
+
+    @torch.inference_mode()
+    def predict(self, model: Model, cases: list[Case], budget: Budget) -> Floats:
+        """(case,) predictions of a model."""
+        found = np.empty(len(cases))
+        for batch in self.batches(model, cases, budget):
+            values = self.read(model, batch, batch.inputs(model), 1)[0]
+            found[list(batch.places)] = values.double().cpu().numpy()
+        return found
+
+    def knows_nothing(self, gold: Floats) -> Floats | None:
+        """What a model would predict that knows the gold's distribution alone; None: no such."""
+        return None
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the task, for the run's record."""
+        return {
+            "name": self.name,
+            "kind": type(self).__name__,
+            "data": self.corpus.describe(),
+            "metrics": [metric.name for metric in self.metrics],
+        }
+
+
+def graded(example: Example, corpus: Corpus) -> float:
+    """The score of an example."""
+    try:
+        return float(example.label or "")
+    except ValueError:
+        raise InputError(
+            f"example {example.id} has the label {example.label!r}, which is not a score",
+            corpus.paths[0],
+        ) from None
+
+
+def fits(model: Model, pieces: list[Pieces], max_length: int | None) -> list[Pieces]:
+    """The same pieces; an error where a text was cut without having been asked for."""
+    for one in pieces:
+        if one.lost and max_length is None:
+            raise HeadscopeError(
+                f"example {one.example.id} has {len(one) + one.lost} pieces and {model.name} takes "
+                f"{model.max_length}; to cut long texts, ask for it: --max-length "
+                f"{model.max_length}"
+            )
+    return pieces

@@ -1,0 +1,82 @@
+"""Masked language modelling: the loss on words that are masked, always the same ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from headscope.corpus import Corpus, Example
+from headscope.errors import HeadscopeError
+from headscope.evidence.metrics import LOSS, Metric
+from headscope.model import Head, Model
+from headscope.tasks.base import Case, CaseBatch, Inputs, Task, fits
+
+SHARE = 0.15
+"""Words that are masked, at least one a text (Devlin et al. 2019)."""
+IGNORED = -100
+
+
+class MaskedLM(Task):
+    """The loss on masked words; a word is masked whole, and the same ones in every run."""
+
+    head: ClassVar[Head] = Head.MASKED_LM
+    metrics: tuple[Metric, ...] = (LOSS,)
+
+    def __init__(self, name: str, corpus: Corpus, seed: int = 0) -> None:
+        super().__init__(name, corpus)
+        self.seed = seed
+
+    def cases(
+        self, model: Model, examples: Sequence[Example], max_length: int | None
+    ) -> list[Case]:
+        mask = model.tokenizer.mask_token_id
+        if not isinstance(mask, int):
+            raise HeadscopeError(f"{model.name}: its tokenizer has no mask token")
+        made = []
+        for one in fits(model, model.encode(examples, max_length), max_length):
+            words = np.unique(one.word[one.word >= 0])
+            if not len(words):
+                continue
+            drawn = random.Random(f"{self.seed} {one.example.id}")
+            chosen = drawn.sample(words.tolist(), max(1, round(SHARE * len(words))))
+            hidden = np.isin(one.word, chosen)
+            masked = replace(one, ids=np.where(hidden, mask, one.ids))
+            target = np.where(hidden, one.ids, IGNORED)
+            made.append(Case(one.example, (masked,), float(hidden.sum()), target))
+        return made
+
+    def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
+        length = batch.batch.ids.shape[1]
+        target = np.full((len(batch.cases), length), IGNORED)
+        for row, case in enumerate(batch.cases):
+            if case.target is not None:
+                target[row, : len(case.target)] = case.target
+        wanted = torch.from_numpy(target).to(batch.batch.ids.device).repeat(times, 1)
+        asked = wanted != IGNORED
+        with _only(model.whole.get_output_embeddings(), asked):
+            logits: Tensor = model.whole(**inputs).logits
+        losses = nn.functional.cross_entropy(logits.float(), wanted[asked], reduction="none")
+        total = losses.new_zeros(len(wanted))
+        total.index_add_(0, asked.nonzero()[:, 0], losses)
+        return total.view(times, -1)
+
+
+@contextmanager
+def _only(projection: nn.Module, asked: Tensor) -> Iterator[None]:
+    """Have the vocabulary's projection see the tokens that are asked for, and no others."""
+
+    def cut(_: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (arguments[0][asked],)
+
+    handle = projection.register_forward_pre_hook(cut)
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -1,0 +1,79 @@
+"""Graded similarity of two texts: by a trained regressor, or by the cosine of embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from headscope.corpus import Corpus, Example
+from headscope.errors import HeadscopeError, InputError
+from headscope.evidence.metrics import PEARSON, SPEARMAN, Metric
+from headscope.model import Head, Model
+from headscope.tasks.base import Case, CaseBatch, Inputs, Task, fits, graded
+
+
+class Similarity(Task):
+    """How alike two texts are: the cosine of their mean-pooled embeddings; nothing is trained."""
+
+    texts_per_case: ClassVar[int] = 2
+
+    def __init__(
+        self, name: str, corpus: Corpus, metrics: tuple[Metric, ...] = (SPEARMAN, PEARSON)
+    ) -> None:
+        super().__init__(name, corpus)
+        self.metrics = metrics
+        alone = next((example.id for example in self.examples if not example.is_pair), None)
+        if alone is not None:
+            raise InputError(f"example {alone} is not a pair of texts", corpus.paths[0])
+
+    def cases(
+        self, model: Model, examples: Sequence[Example], max_length: int | None
+    ) -> list[Case]:
+        texts = [
+            text
+            for one in examples
+            for text in (
+                Example(one.id, text=one.text, words=one.words, document=one.document),
+                Example(one.id, text=one.pair or "", words=one.pair_words, document=one.document),
+            )
+        ]
+        pieces = fits(model, model.encode(texts, max_length), max_length)
+        return [
+            Case(one, (first, second), graded(one, self.corpus))
+            for one, first, second in zip(examples, pieces[::2], pieces[1::2], strict=True)
+        ]
+
+    def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
+        states: Tensor = model.network(**inputs)[0]
+        real = inputs["attention_mask"].unsqueeze(-1).to(states.dtype)
+        means = (states * real).sum(1) / real.sum(1)
+        first, second = means.view(times, -1, 2, means.shape[-1]).unbind(2)
+        return torch.nn.functional.cosine_similarity(first, second, dim=-1)
+
+
+class Regression(Task):
+    """How alike two texts are, by a regressor on top of the model that reads both at once."""
+
+    head: ClassVar[Head] = Head.CLASSIFIER
+
+    def __init__(self, name: str, corpus: Corpus, metrics: tuple[Metric, ...]) -> None:
+        super().__init__(name, corpus)
+        self.metrics = metrics
+
+    def cases(
+        self, model: Model, examples: Sequence[Example], max_length: int | None
+    ) -> list[Case]:
+        if model.whole.config.num_labels != 1:
+            raise HeadscopeError(
+                f"{model.name} tells classes apart and {self.name} has scores; fine-tune it first "
+                "(headscope finetune)"
+            )
+        pieces = fits(model, model.encode(examples, max_length), max_length)
+        return [Case(one.example, (one,), graded(one.example, self.corpus)) for one in pieces]
+
+    def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
+        logits: Tensor = model.whole(**inputs).logits
+        return logits[:, 0].view(times, -1)
