@@ -66,7 +66,7 @@ class Found(Results):
     @property
     def corpora(self) -> list[str]:
         """The names of the corpora."""
-        return list(dict.fromkeys(one["corpus"] for one in self.record["corpora"]))
+        return list(dict.fromkeys(one["corpus"] for one in self.record.get("corpora", ())))
 
     def best(
         self,
@@ -158,6 +158,19 @@ class Found(Results):
     def across(self, weights: str = "trained") -> tables.Across | None:
         """Relations by corpus, and the heads that keep their role; None for a single treebank."""
         return tables.across(self, weights)
+
+    def effects(self, unit: str | None = None, metric: str | None = None) -> list[dict[str, Any]]:
+        """What a task's metric does when something is off, the largest loss first.
+
+        Args:
+            unit: `head`, `layer` or `set`; None: all.
+            metric: one of the task's; None: its first.
+        """
+        wanted = {"unit": unit, "metric": metric or self.record["intact"][0]["metric"]}
+        rows = rows_of(self.ablation, **{key: one for key, one in wanted.items() if one})
+        better = next(one["better"] for one in self.record["intact"]
+                      if one["metric"] == wanted["metric"])  # fmt: skip
+        return sorted(rows, key=lambda row: row["delta"] * better)
 
     def lines(self) -> list[tuple[str, list[summary.Line]]]:
         """The most striking heads, by corpus."""

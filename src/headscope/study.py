@@ -58,11 +58,11 @@ def scan(
         passes = [one for watched in models for plan in plans for one in plan.passes(watched)]
         shown.say(forecast(passes))
         left_out = {plan.corpus.name: plan.left_out for plan in plans}
-        about = _about(command) | {"study": study, "left_out": left_out}
+        kept = about(command) | {"study": study, "left_out": left_out}
         if out is None:
-            return Found(**vars(_work(passes, None, about)))
-        with RunFolder(Path(out), study, _about(command)) as folder:
-            found = Found(**vars(_work(passes, folder, about)))
+            return Found(**vars(_work(passes, None, kept)))
+        with RunFolder(Path(out), study, about(command)) as folder:
+            found = Found(**vars(_work(passes, folder, kept)))
             found.report(Path(out) / "report.html")
             return found
 
@@ -154,16 +154,22 @@ def describe(
         "data": [corpus.describe() for corpus in corpora],
         "analyses": [kind.name for kind in kinds],
         "options": asdict(options),
-        "versions": {name: version(name) for name in ("headscope", "torch", "transformers")},
+        "versions": versions(),
     }
 
 
-def _about(command: Sequence[str]) -> dict[str, Any]:
+def versions() -> dict[str, str]:
+    """What a study's numbers depend on besides its inputs."""
+    return {name: version(name) for name in ("headscope", "torch", "transformers")}
+
+
+def about(command: Sequence[str]) -> dict[str, Any]:
+    """Who made a run, with what."""
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {"command": list(command) or sys.argv, "system": system, "format": FORMAT}
 
 
-def _work(passes: list[Pass], folder: RunFolder | None, about: dict[str, Any]) -> Results:
+def _work(passes: list[Pass], folder: RunFolder | None, kept: dict[str, Any]) -> Results:
     """Do every pass and turn what it brought in into tables."""
     gathered = Gathered()
     for part, one in enumerate(passes):
@@ -173,7 +179,7 @@ def _work(passes: list[Pass], folder: RunFolder | None, about: dict[str, Any]) -
         harvest = run(one.shards(), one.work, folder, part, one)
         one.progress.end()
         gathered.add(one, harvest)
-    results = gathered.results(about)
+    results = gathered.results(kept)
     if folder:
         folder.finish(results)
     return results

@@ -4,7 +4,7 @@ from headscope.model.attention import LayerAttention, in_band
 from headscope.model.batch import Batch
 from headscope.model.disabling import How, disable
 from headscope.model.fork import Fork, reads_first_only
-from headscope.model.loading import Head, Model, load, untrained, wrap
+from headscope.model.loading import Head, Model, fresh, load, untrained, wrap
 from headscope.model.outlet import HeadOutputs, changing
 from headscope.model.tap import watch
 from headscope.model.words import Units, WordAttention
@@ -21,6 +21,7 @@ __all__ = [
     "WordAttention",
     "changing",
     "disable",
+    "fresh",
     "in_band",
     "load",
     "reads_first_only",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import textwrap
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from transformers import (
+    AutoConfig,
     AutoModel,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
@@ -172,22 +173,19 @@ def load(
         raise ModelError(f"dtype {dtype!r} is not float32, bfloat16 or float16")
     place = bundled.folder() if str(name) == bundled.NAME else name
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    quiet = ExitStack()
     try:
-        _hush(quiet)
-        tokenizer = AutoTokenizer.from_pretrained(place, **options)
-        network, info = CLASSES[head].from_pretrained(
-            place,
-            dtype=getattr(torch, dtype),
-            use_safetensors=None if allow_pickle else True,
-            output_loading_info=True,
-            **options,
-        )
-        network = network.to(device)
+        with hushed():
+            tokenizer = AutoTokenizer.from_pretrained(place, **options)
+            network, info = CLASSES[head].from_pretrained(
+                place,
+                dtype=getattr(torch, dtype),
+                use_safetensors=None if allow_pickle else True,
+                output_loading_info=True,
+                **options,
+            )
+            network = network.to(device)
     except LOADING as error:
         raise ModelError(_explain(name, error)) from error
-    finally:
-        quiet.close()
     read = head is not Head.NONE  # then a pooler is read as well
     lacking = sorted(key for key in info["missing_keys"] if read or "pooler" not in key)
     if lacking:
@@ -199,6 +197,40 @@ def load(
     model = wrap(network, tokenizer, str(name))
     model.made_up = frozenset(info["missing_keys"])
     return model
+
+
+def fresh(name: str | Path, labels: Sequence[str], *, random: bool = False, seed: int = 0) -> Model:
+    """A model with a classifier on top that is yet to be trained.
+
+    Args:
+        labels: the classes; none: a single score.
+        random: draw all weights anew instead of loading them.
+
+    >>> fresh("minilm", ["no", "yes"]).whole.config.num_labels
+    2
+    """
+    place = bundled.folder() if str(name) == bundled.NAME else name
+    options: dict[str, Any] = {"num_labels": len(labels) or 1}
+    if labels:
+        options |= {"id2label": dict(enumerate(labels))}
+        options |= {"label2id": {label: place for place, label in enumerate(labels)}}
+    else:
+        options |= {"problem_type": "regression"}
+    kind = CLASSES[Head.CLASSIFIER]
+    with torch.random.fork_rng(), hushed():
+        torch.manual_seed(seed)
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(place)
+            config = AutoConfig.from_pretrained(place, **options)
+            if random:
+                network = kind.from_config(config, dtype=torch.float32)
+            else:
+                network = kind.from_pretrained(
+                    place, config=config, dtype=torch.float32, use_safetensors=True
+                )
+        except LOADING as error:
+            raise ModelError(_explain(name, error)) from error
+    return wrap(network, tokenizer, str(name), "random" if random else "trained")
 
 
 def untrained(model: Model, seed: int = 0) -> Model:
@@ -215,13 +247,18 @@ def untrained(model: Model, seed: int = 0) -> Model:
     return wrap(network, model.tokenizer, model.name, "random")
 
 
-def _hush(undo: ExitStack) -> None:
-    """Silence transformers' load report and bars for a while: what matters, headscope says."""
-    undo.callback(logging.set_verbosity, logging.get_verbosity())
-    if logging.is_progress_bar_enabled():
-        undo.callback(logging.enable_progress_bar)
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Silence transformers' reports and bars for a while: what matters, headscope says."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def wrap(

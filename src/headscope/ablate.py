@@ -1,0 +1,93 @@
+"""Ablation of a model on a task, wired to a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from headscope.evidence.sequential import Decider
+from headscope.experiments.ablation import Ablation, chosen_sets, every_head_and_layer
+from headscope.found import Found
+from headscope.model import How, Model, load
+from headscope.progress import Silent, progress_for_terminal
+from headscope.runs import Results, RunFolder, check_folder, run
+from headscope.runs.results import ABLATION
+from headscope.study import about, versions
+from headscope.tasks import Task
+from headscope.tasks import task as task_named
+
+
+def ablate(
+    model: Model | str | Path,
+    task: Task | str,
+    *,
+    out: str | Path | None = None,
+    heads: Sequence[str] | None = None,
+    how: str = "uniform",
+    budget: Decider | None = None,
+    max_length: int | None = None,
+    seed: int = 0,
+    progress: Silent | None = None,
+    command: Sequence[str] = (),
+) -> Found:
+    """Switch off every head and every layer, one at a time, and see what the task loses or gains.
+
+    Args:
+        task: a task or its name; a model given by name is loaded with what the task needs on top.
+        out: a run folder, which makes the sweep resumable; None keeps the results in memory.
+        heads: sets of heads to switch off together instead (`["L3.H4,L5"]`).
+        how: what a head gives that is off: `uniform`, `zero` or `mean`.
+        budget: stop evaluating a head whose verdict is decided.
+
+    >>> found = ablate("minilm", task_named("tour", limit=24), heads=["L0.H0", "L5"])
+    >>> [row["name"] for row in found.effects()]
+    ['L0.H0', 'L5']
+    """
+    task = task if isinstance(task, Task) else task_named(task)
+    model = model if isinstance(model, Model) else load(model, head=task.head)
+    variants = chosen_sets(model, heads) if heads else every_head_and_layer(model)
+    study = {
+        "experiment": "ablation",
+        "model": model.describe(),
+        "task": task.describe(),
+        "options": {"how": str(How(how)), "max_length": max_length, "seed": seed,
+                    "heads": list(heads) if heads else None,
+                    "budget": asdict(budget) if budget else None},
+        "versions": versions(),
+    }  # fmt: skip
+    earlier = check_folder(Path(out), study) if out is not None else None
+    if earlier and earlier["status"] == "complete":
+        return Found.read(out or "")
+    with progress or progress_for_terminal() as shown:
+        work = Ablation(model, task, variants, How(how), max_length, seed, budget, shown)
+        kept = about(command) | {"study": study}
+        if out is None:
+            return Found(**vars(_work(work, None, kept)))
+        with RunFolder(Path(out), study, about(command)) as folder:
+            found = Found(**vars(_work(work, folder, kept)))
+            found.report(Path(out) / "report.html")
+            return found
+
+
+def _work(work: Ablation, folder: RunFolder | None, kept: dict[str, Any]) -> Results:
+    """Do the sweep and turn the predictions into a table."""
+    shown = work.progress
+    shown.say(
+        f"{work.task.name}: {len(work.cases):,} examples x {len(work.variants):,} things off"
+        + (", the last layer for the first token alone" if work.first_only else "")
+    )
+    shown.begin(f"{work.model.name} on {work.task.name}", work.cost)
+    run(work.parts, work.work, folder, 0, work)
+    shown.end()
+    warnings = work.warnings()
+    for warning in warnings:
+        shown.say(f"note: {warning}")
+    record = kept | {"intact": work.intact(), "warnings": warnings, "examples": len(work.cases)}
+    results = Results(record, ablation=pa.Table.from_pylist(work.rows(), schema=ABLATION))
+    if folder:
+        folder.finish(results)
+    return results
