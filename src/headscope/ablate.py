@@ -86,7 +86,8 @@ def _work(work: Ablation, folder: RunFolder | None, kept: dict[str, Any]) -> Res
     warnings = work.warnings()
     for warning in warnings:
         shown.say(f"note: {warning}")
-    record = kept | {"intact": work.intact(), "warnings": warnings, "examples": len(work.cases)}
+    record = kept | {"analyses": [], "corpora": [], "left_out": {}}  # nothing was scanned
+    record |= {"intact": work.intact(), "warnings": warnings, "examples": len(work.cases)}
     results = Results(record, ablation=pa.Table.from_pylist(work.rows(), schema=ABLATION))
     if folder:
         folder.finish(results)

@@ -16,6 +16,7 @@ from rich.table import Table
 from headscope import __version__, corpus, doctor
 from headscope.ablate import ablate
 from headscope.analyses import about, analyses
+from headscope.compare import compare
 from headscope.errors import HeadscopeError
 from headscope.evidence.sequential import Decider
 from headscope.experiments.finetuning import Recipe, Start
@@ -182,6 +183,46 @@ GlueDir = Annotated[
     Path | None, typer.Option(help="The folder with GLUE's TSV files; unset, the hub is asked.")
 ]
 ModelName = Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")]
+
+
+@app.command("compare")
+@plainly
+def compare_command(
+    base: ModelName,
+    tuned: Annotated[str, typer.Argument(help="The model that was made from it.")],
+    data: Annotated[list[str], typer.Argument(help="A path, READER:PATH, glue/TASK, 'tour'.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same resumes.")],
+    beside: Annotated[
+        str | None, typer.Option(help="A third model whose statistics stand beside.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Names of analyses, with commas.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Leave out relations with fewer instances.")
+    ] = 100,
+    glue_dir: GlueDir = None,
+    max_length: MaxLength = None,
+    figures: Figures = None,
+    device: Device = "cpu",
+    dtype: Dtype = "float32",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """What fine-tuning changed: two models on the same texts, head by head."""
+    named = [one for one in (base, tuned, beside) if one is not None]
+    first, second, *third = (load(one, device=device, dtype=dtype) for one in named)
+    found = compare(
+        first,
+        second,
+        *(corpus.read(one, limit=limit, glue_dir=glue_dir) for one in data),
+        beside=third[0] if third else None,
+        out=out,
+        only=only.split(",") if only else None,
+        options=Options(max_length, seed=seed, rules=corpus.Rules(min_count=min_count)),
+        progress=progress_for_terminal(),
+        command=["headscope", *sys.argv[1:]],
+    )
+    _finish(found, out, figures, as_json)
 
 
 @app.command("ablate")
@@ -377,6 +418,8 @@ def _summary(found: Found, page: Path) -> dict[str, Any]:
             for name in found.corpora
         },
         "left_out": found.record["left_out"],
+        "intact": found.record.get("intact", []),
+        "effects": found.effects() if found.ablation.num_rows else [],
     }
 
 

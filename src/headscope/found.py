@@ -66,7 +66,7 @@ class Found(Results):
     @property
     def corpora(self) -> list[str]:
         """The names of the corpora."""
-        return list(dict.fromkeys(one["corpus"] for one in self.record.get("corpora", ())))
+        return list(dict.fromkeys(one["corpus"] for one in self.record["corpora"]))
 
     def best(
         self,
@@ -171,6 +171,11 @@ class Found(Results):
         better = next(one["better"] for one in self.record["intact"]
                       if one["metric"] == wanted["metric"])  # fmt: skip
         return sorted(rows, key=lambda row: row["delta"] * better)
+
+    def change(self, corpus: str | None = None) -> list[dict[str, Any]]:
+        """How alike the maps of each head are before and after, the most changed head first."""
+        rows = rows_of(self.heads, analysis="change", corpus=corpus or self.corpora[0])
+        return sorted((row for row in rows if row["head"] is not None), key=lambda r: r["value"])
 
     def lines(self) -> list[tuple[str, list[summary.Line]]]:
         """The most striking heads, by corpus."""

@@ -11,7 +11,7 @@ import torch
 
 from headscope.analyses import Analysis, Inputs, about
 from headscope.analyses.maps import MAPS
-from headscope.evidence import Harvest, Statistic, best_rows, rows
+from headscope.evidence import Exemplars, Harvest, Statistic, best_rows, rows
 from headscope.passes import Pass
 from headscope.runs import Results, table_of
 from headscope.runs.results import arcs_table, maps_table
@@ -40,20 +40,25 @@ class Gathered:
             best = best_rows(found, analysis.name, *place)
             self.best.append(best)
             self.arcs += scenes(analysis, best, harvest)
-            self._describe(analysis, found)
+            self.describe(type(analysis), found)
+        self.note(one, place[1], harvest.exemplars[MAPS])
+
+    def note(self, one: Pass, weights: str, maps: Exemplars) -> None:
+        """Keep what a pass was made on, and its maps."""
+        place = (one.corpus.name, weights)
         if place not in self.corpora:  # texts come before windows
-            self.maps.append(maps_table(harvest.exemplars[MAPS], *place))
+            self.maps.append(maps_table(maps, *place))
             self.corpora[place] = {"corpus": place[0], "weights": place[1]} | sizes(one)
         if one.inputs is Inputs.WINDOWS:
             limit = one.options.max_length or one.model.max_length
             self.corpora[place]["windows"] = sizes(one) | {"limit": limit}
 
-    def _describe(self, analysis: Analysis, found: list[Statistic]) -> None:
+    def describe(self, kind: type[Analysis], found: list[Statistic]) -> None:
         """Keep what the numbers are; corpora may differ in their groups."""
-        short, details = about(type(analysis))
+        short, details = about(kind)
         known = self.analyses.setdefault(
-            analysis.name,
-            {"analysis": analysis.name, "about": short, "details": details, "statistics": []},
+            kind.name,
+            {"analysis": kind.name, "about": short, "details": details, "statistics": []},
         )
         for statistic in (one.describe() for one in found):
             key = (statistic["statistic"], statistic["direction"])
@@ -64,16 +69,19 @@ class Gathered:
             else:
                 known["statistics"].append(statistic)
 
-    def results(self, record: Row) -> Results:
-        """Everything as tables."""
-        record = record | {
+    def record(self) -> Row:
+        """What the run's record keeps of the numbers."""
+        return {
             "analyses": list(self.analyses.values()),
             "corpora": list(self.corpora.values()),
             "seconds": round(time.perf_counter() - self.begun, 1),
             "threads": torch.get_num_threads(),
         }
+
+    def results(self, record: Row) -> Results:
+        """Everything as tables."""
         tables = (table_of(self.heads), table_of(self.best), pa.concat_tables(self.maps))
-        return Results(record, *tables, arcs_table(self.arcs))
+        return Results(record | self.record(), *tables, arcs_table(self.arcs))
 
 
 def sizes(one: Pass) -> Row:

@@ -150,34 +150,22 @@ class Pass:
 
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch the model read one shard."""
-        analyses, maps = self.start(), Maps(shard)
-        for analysis in analyses:
-            analysis.begin(shard)
-
-        def observe(attention: LayerAttention) -> None:
-            for analysis in analyses:
-                analysis.observe(attention, attention.batch)
-            maps.observe(attention, attention.batch)
-
-        with self.model.watch(observe) as tap:
+        watching = Watching(self, shard)
+        with self.model.watch(watching.observe) as tap:
             for places in plan([len(pieces) for pieces in shard], self.options.budget):
                 tap.forward(self.model.batch([shard[place] for place in places]))
                 self.progress.advance(len(places))
-        harvest = Harvest()
-        for analysis in analyses:
-            harvest.tallies |= {f"{analysis.name} {k}": v for k, v in analysis.tallies.items()}
-            for group, store in analysis.exemplars().items():
-                harvest.exemplars[f"{analysis.name} {group}"] = store
-        harvest.exemplars[MAPS] = maps.finish(self.model.tokens)
+        harvest = watching.reap()
         harvest.counts["examples"] = len(shard)
         return harvest
 
-    def restore(self, harvest: Harvest) -> list[Analysis]:
+    def restore(self, harvest: Harvest, prefix: str = "") -> list[Analysis]:
         """The analyses with the tallies of a harvest."""
         analyses = self.start()
         for analysis in analyses:
             for name in analysis.tallies:
-                setattr(analysis, name, harvest.tallies[f"{analysis.name} {name}"])
+                key = f"{prefix}{analysis.name} {name}"
+                setattr(analysis, name, harvest.tallies[key])
         return analyses
 
     def seconds(self) -> float:
@@ -198,6 +186,32 @@ class Pass:
                 tap.forward(self.model.batch([sample[place] for place in places]))
             taken = time.perf_counter() - begin
         return taken / sum(len(pieces) for pieces in sample) * self.survey.pieces
+
+
+class Watching:
+    """The analyses of a pass at work on one shard."""
+
+    def __init__(self, one: Pass, shard: list[Pieces]) -> None:
+        self.model, self.analyses, self.maps = one.model, one.start(), Maps(shard)
+        for analysis in self.analyses:
+            analysis.begin(shard)
+
+    def observe(self, attention: LayerAttention) -> None:
+        """Show one layer to all of them."""
+        for analysis in self.analyses:
+            analysis.observe(attention, attention.batch)
+        self.maps.observe(attention, attention.batch)
+
+    def reap(self, prefix: str = "") -> Harvest:
+        """What they have brought in; `prefix` stands before every name."""
+        harvest = Harvest()
+        for one in self.analyses:
+            named = {f"{prefix}{one.name} {key}": tally for key, tally in one.tallies.items()}
+            harvest.tallies |= named
+            for group, store in one.exemplars().items():
+                harvest.exemplars[f"{prefix}{one.name} {group}"] = store
+        harvest.exemplars[f"{prefix}{MAPS}"] = self.maps.finish(self.model.tokens)
+        return harvest
 
 
 def forecast(passes: list[Pass]) -> str:

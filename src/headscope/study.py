@@ -45,13 +45,13 @@ def scan(
     model = model if isinstance(model, Model) else load(model)
     corpora = [one if isinstance(one, Corpus) else read(one) for one in data]
     kinds = choose(list(only) if only is not None else None)
-    _check(model, corpora, options)
+    check(model, corpora, options)
     study = describe(model, corpora, kinds, options)
     earlier = check_folder(Path(out), study) if out is not None else None
     if earlier and earlier["status"] == "complete":
         return Found.read(out or "")
     with progress or progress_for_terminal() as shown:
-        plans = [_plan(model, corpus, kinds, options, shown) for corpus in corpora]
+        plans = planned(model, corpora, kinds, options, shown)
         if only is not None:
             _nothing_to_do(plans)
         models = [model] + ([untrained(model, options.seed)] if options.random_weights else [])
@@ -67,7 +67,8 @@ def scan(
             return found
 
 
-def _check(model: Model, corpora: list[Corpus], options: Options) -> None:
+def check(model: Model, corpora: list[Corpus], options: Options) -> None:
+    """Whatever can be wrong with what was asked for."""
     if not corpora:
         raise HeadscopeError("nothing to scan: name at least one corpus")
     names = [corpus.name for corpus in corpora]
@@ -95,6 +96,17 @@ class Plan:
         """The passes of a model over the corpus."""
         for inputs, (kinds, found) in self.parts.items():
             yield Pass(model, self.corpus, found, kinds, self.options, self.progress, inputs)
+
+
+def planned(
+    model: Model,
+    corpora: list[Corpus],
+    kinds: list[type[Analysis]],
+    options: Options,
+    progress: Silent,
+) -> list[Plan]:
+    """What will be done with each corpus, after a look at all of them."""
+    return [_plan(model, corpus, kinds, options, progress) for corpus in corpora]
 
 
 def _plan(

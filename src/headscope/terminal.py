@@ -7,6 +7,7 @@ from rich.table import Table
 
 from headscope.found import Found
 from headscope.report import summary, tables
+from headscope.report.panels import panels
 
 SHOWN = 12
 """Roles and labels that are listed; the report has all."""
@@ -29,6 +30,11 @@ def show(found: Found, console: Console) -> None:
         for analysis, reason in found.record["left_out"].get(name, {}).items():
             console.print(f"left out: {analysis} ({reason})", highlight=False)
     _across(found, console)
+    for panel in panels([found]):
+        if panel.rows:
+            _print(console, panel.title, panel.columns, panel.rows)
+        for text in panel.text:
+            console.print(text, highlight=False)
 
 
 def _print(

@@ -98,9 +98,15 @@ class Model:
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of the family's name and of every weight that the checkpoint gave, by name."""
-        sha = hashlib.sha256(str(self.network.config.model_type).encode())
-        for name, tensor in sorted(self.whole.state_dict().items()):
+        """A hash of the family's name and of every weight that the checkpoint gave, by name.
+
+        Of the encoder itself, whatever is on top.
+        """
+        return self._hash(self.network)
+
+    def _hash(self, network: PreTrainedModel) -> str:
+        sha = hashlib.sha256(str(network.config.model_type).encode())
+        for name, tensor in sorted(network.state_dict().items()):
             if name in self.made_up:
                 continue
             sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
@@ -117,6 +123,7 @@ class Model:
             "max_length": self.max_length,
             "parameters": sum(p.numel() for p in self.network.parameters()),
             "sha256": self.sha256,
+            "whole_sha256": self._hash(self.whole) if self.whole is not self.network else None,
             "dtype": str(self.network.dtype).removeprefix("torch."),
         }
 

@@ -39,10 +39,11 @@ class Chart:
     heads: list[Row] = field(default_factory=list)
     layers: list[Row] = field(default_factory=list)
     wide: bool = False
+    other: dict[str, list[Row]] = field(default_factory=dict)
 
     def spec(self) -> dict[str, Any]:
         """The chart as Vega-Lite."""
-        data = {"heads": _slim(self.heads), "layers": _slim(self.layers)}
+        data = {"heads": _slim(self.heads), "layers": _slim(self.layers)} | self.other
         return spec(self.drawing) | {
             "datasets": {name: rows for name, rows in data.items() if rows}
         }
@@ -50,7 +51,8 @@ class Chart:
 
 def _slim(rows: list[Row]) -> list[Row]:
     """Only what a chart shows."""
-    keep = ("layer", "head", "group", "value", "low", "high", "baseline", "n", "series")
+    keep = ("layer", "head", "group", "value", "low", "high", "baseline", "n", "series",
+            "change", "effect")  # fmt: skip
     return [
         {column: row[column] for column in keep if row.get(column) is not None}
         | {"name": head_name(row["layer"], row["head"])}
@@ -119,12 +121,56 @@ def heat_map(rows: list[Row], unit: str) -> Drawing:
     return drawing
 
 
-def layer_curve(names: list[str], unit: str, intervals: bool) -> Drawing:
+def similarity_map(rows: list[Row]) -> Drawing:
+    """Layer by head: the darker, the less alike."""
+    lowest = min(row["value"] for row in rows)
+    colour = alt.Color(
+        "value:Q",
+        scale=alt.Scale(range=RAMP[::-1], domain=[min(lowest, 0.99), 1], interpolate="rgb"),
+        legend=alt.Legend(title="cosine", format=".2f", gradientLength=110),
+    )
+    return heat_map(rows, "share").encode(color=colour)
+
+
+def layer_bars(unit: str) -> Drawing:
+    """A bar a layer, with its interval."""
+    x = alt.X("layer:O", title="layer off", axis=alt.Axis(labelAngle=0))
+    title = "gain" if unit == "points" else "gain (nats)"
+    colour = alt.condition("datum.value > 0", alt.value(AROUND[2]), alt.value(AROUND[0]))
+    bars = alt.Chart(LAYERS).encode(x=x, tooltip=_tooltip(unit))
+    y = alt.Y("value:Q", title=title, axis=_axis(unit))
+    whole = bars.mark_bar(size=14, opacity=0.75).encode(y=y, color=colour)
+    lines = bars.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
+    return alt.layer(whole, lines).properties(width=300, height=220)
+
+
+def scatter(metric: str) -> Drawing:
+    """Heads: how much they changed, and what the task gains when they are off."""
+    drawing: Drawing = (
+        alt.Chart(HEADS)
+        .mark_point(filled=True, size=50, opacity=0.7, cursor="pointer")
+        .encode(
+            x=alt.X("change:Q", title="change (1 - cosine)"),
+            y=alt.Y("effect:Q", title=f"gain of {metric} when off"),
+            color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), title="layer"),
+            tooltip=[
+                alt.Tooltip("name:N", title="head"),
+                alt.Tooltip("change:Q", format=".3f"),
+                alt.Tooltip("effect:Q", format="+.4f"),
+            ],
+        )
+        .properties(width=420, height=280)
+    )
+    return drawing
+
+
+def layer_curve(names: list[str], unit: str, intervals: bool, *, zero: bool = True) -> Drawing:
     """Heads as points, the mean of each layer as a line, the baseline dashed (Clark's figures).
 
     Args:
         names: the values of the rows' `series`: what is drawn in which colour.
         intervals: whether the rows have any to draw.
+        zero: whether the scale must begin at 0.
     """
     colour = alt.Color(
         "series:N",
@@ -135,7 +181,7 @@ def layer_curve(names: list[str], unit: str, intervals: bool) -> Drawing:
     shape = alt.Shape("series:N", sort=names, scale=alt.Scale(domain=names))
     title = UNITS[unit][0]
     x = alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0))
-    y = alt.Y("value:Q", title=title, axis=_axis(unit))
+    y = alt.Y("value:Q", title=title, axis=_axis(unit), scale=alt.Scale(zero=zero))
     points = (
         alt.Chart(HEADS)
         .mark_point(filled=True, opacity=0.45, size=28, cursor="pointer")
@@ -209,6 +255,17 @@ def map_chart() -> Drawing:
         .properties(width=alt.Step(17), height=alt.Step(17))
     )
     return drawing
+
+
+def map_rows(tokens: list[str], levels: bytes) -> list[Row]:
+    """The data of `map_chart`, from a map as the run folder keeps it."""
+    labels = [f"{place}\u200b{token}" for place, token in enumerate(tokens)]
+    size = len(tokens)
+    return [
+        {"query": labels[n // size], "key": labels[n % size], "from": tokens[n // size],
+         "to": tokens[n % size], "weight": round(level / 255, 2)}
+        for n, level in enumerate(levels)
+    ]  # fmt: skip
 
 
 def spec(drawing: Drawing) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import vl_convert
 
+from headscope.report.charts import Chart
 from headscope.report.page import drawing
+from headscope.report.panels import panels
 from headscope.report.views import views
 from headscope.runs import Results
 from headscope.runs.atomic import write_bytes, write_text, writing
@@ -18,13 +20,13 @@ def write_figures(results: list[Results], folder: Path) -> list[Path]:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
+    for panel in panels(results):
+        for chart in panel.charts:
+            written += _chart(folder, panel.title, chart)
     for view in views(results):
         for analysis, charts in view.charts():
             for chart in charts:
-                drawn = chart.spec() | {"background": "white", "title": chart.title}
-                svg = vl_convert.vegalite_to_svg(drawn)
-                png = vl_convert.vegalite_to_png(drawn, scale=2)
-                written += _write(folder, f"{view.title}-{chart.name}", svg, png)
+                written += _chart(folder, view.title, chart)
             for title, pictures in view.scenes(analysis["analysis"]):
                 for picture in pictures:
                     svg = drawing(picture)
@@ -32,6 +34,13 @@ def write_figures(results: list[Results], folder: Path) -> list[Path]:
                     name = f"{view.title}-{analysis['analysis']}-{title}-{picture.example}"
                     written += _write(folder, name, svg, png)
     return written
+
+
+def _chart(folder: Path, title: str, chart: Chart) -> list[Path]:
+    drawn = chart.spec() | {"background": "white", "title": chart.title}
+    svg = vl_convert.vegalite_to_svg(drawn)
+    png = vl_convert.vegalite_to_png(drawn, scale=2)
+    return _write(folder, f"{title}-{chart.name}", svg, png)
 
 
 def _write(folder: Path, title: str, svg: str, png: bytes) -> list[Path]:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ import vl_convert
 
 from headscope.report.arcs import Picture
 from headscope.report.charts import map_chart, spec
+from headscope.report.panels import Panel, panels
 from headscope.report.summary import COLUMNS
 from headscope.report.tables import LINKING, WAYS, across
 from headscope.report.views import View, views
@@ -32,13 +34,15 @@ Record = dict[str, Any]
 
 def write_report(results: list[Results], path: Path) -> Path:
     """Write one page for one or more runs; the run folder is all that it needs."""
-    write_text(path, render(views(results)))
+    write_text(path, render(views(results), panels(results)))
     return path
 
 
-def render(shown: list[View]) -> str:
-    """The page of some views."""
+def render(shown: list[View], experiments: list[Panel]) -> str:
+    """The page of some views, after the experiments."""
     sections, data = [], []
+    extra = [chart.spec() for panel in experiments for chart in panel.charts]
+    first = [0, *accumulate(len(panel.charts) for panel in experiments)]
     for number, view in enumerate(shown):
         charts: list[Record] = []
         analyses = []
@@ -59,7 +63,9 @@ def render(shown: list[View]) -> str:
     compared = [(one, across(one)) for one in runs]
     return page(
         "report.html",
-        {"views": data, "map": spec(map_chart())},
+        {"views": data, "map": spec(map_chart()), "extra": extra},
+        title=shown[0].title if shown else experiments[0].title,
+        experiments=list(zip(first, experiments, strict=False)),
         sections=sections,
         compared=[(one.record, table) for one, table in compared if table],
         ways=WAYS,
@@ -69,7 +75,7 @@ def render(shown: list[View]) -> str:
 def look_page(title: str, heads: int, text: Record) -> str:
     """The page of one text: every head's map, no statistics."""
     view = {"charts": [], "maps": [text], "headlines": [], "title": title}
-    data = {"views": [view], "map": spec(map_chart())}
+    data = {"views": [view], "map": spec(map_chart()), "extra": []}
     return page("look.html", data, title=title, heads=heads, tokens=text["tokens"])
 
 

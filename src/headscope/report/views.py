@@ -52,7 +52,14 @@ class View:
     @property
     def model(self) -> str:
         """The model's name."""
-        return str(self.results.record["study"]["model"]["name"])
+        return str(self.model_record["name"])
+
+    @property
+    def model_record(self) -> Row:
+        """What the run recorded of this model."""
+        study = self.results.record["study"]
+        record: Row = study.get("models", {}).get(self.weights, study["model"])
+        return record
 
     @property
     def title(self) -> str:

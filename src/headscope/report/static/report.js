@@ -162,6 +162,7 @@
 
   function show(name) {
     const view = data.views[current];
+    if (!view) return null;
     open = name;
     const row = (view.table || []).find((one) => one.name === name);
     document.getElementById("head-name").textContent = row && row.labels ? `${name}: ${row.labels}` : name;
@@ -222,5 +223,8 @@
   document.getElementById("head-text").addEventListener("change", () => drawMap(data.views[current]));
   const view = document.getElementById("view");
   if (view) view.addEventListener("change", () => draw(Number(view.value)));
-  draw(0);
+  for (const place of document.querySelectorAll("[data-extra]")) {
+    embed(place, data.extra[place.dataset.extra]);
+  }
+  if (data.views.length) draw(0);
 })();

@@ -1,0 +1,164 @@
+"""Two models side by side on the same texts, in lockstep: what fine-tuning changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headscope.analyses import choose
+from headscope.analyses.maps import MAPS
+from headscope.corpus import BUCKETS, Corpus, Pieces, plan, read
+from headscope.errors import HeadscopeError
+from headscope.evidence import Harvest, Shape, best_rows, rows
+from headscope.experiments.change import Similarity, check_alike, difference, similarity
+from headscope.found import Found
+from headscope.gather import Gathered
+from headscope.model import LayerAttention, Model, load
+from headscope.passes import Options, Pass, Watching
+from headscope.progress import Silent, progress_for_terminal
+from headscope.runs import Results, RunFolder, check_folder, run
+from headscope.study import Plan, about, check, describe, planned
+
+BASE, TUNED, BESIDE, DIFFERENCE = "base", "tuned", "beside", "difference"
+"""The values of the column `weights`: who a number is of."""
+CHANGE = "change"
+
+
+def compare(
+    base: Model | str | Path,
+    tuned: Model | str | Path,
+    *data: Corpus | str | Path,
+    beside: Model | str | Path | None = None,
+    out: str | Path | None = None,
+    only: Sequence[str] | None = None,
+    options: Options | None = None,
+    progress: Silent | None = None,
+    command: Sequence[str] = (),
+) -> Found:
+    """Compare two models head by head: how alike their maps are, and every statistic of a scan.
+
+    Args:
+        beside: a third model whose statistics stand beside (the same task from random weights
+            tells what comes from pre-training).
+        only: names of analyses; None means all that the annotation allows.
+
+    >>> found = compare("minilm", "minilm", read("tour", limit=12), only=["focus"])
+    >>> round(found.change()[0]["value"], 3)
+    1.0
+    """
+    named = {BASE: base, TUNED: tuned} | ({BESIDE: beside} if beside is not None else {})
+    models = {role: one if isinstance(one, Model) else load(one) for role, one in named.items()}
+    if models[TUNED].network is models[BASE].network:
+        raise HeadscopeError("a model in memory cannot be compared with itself; load it twice")
+    for other in list(models.values())[1:]:
+        check_alike(models[BASE], other)
+    options = options or Options()
+    corpora = [one if isinstance(one, Corpus) else read(one) for one in data]
+    kinds = choose(list(only) if only is not None else None)
+    check(models[BASE], corpora, options)
+    study = describe(models[BASE], corpora, kinds, options) | {"experiment": CHANGE}
+    study |= {"models": {role: model.describe() for role, model in models.items()}}
+    earlier = check_folder(Path(out), study) if out is not None else None
+    if earlier and earlier["status"] == "complete":
+        return Found.read(out or "")
+    with progress or progress_for_terminal() as shown:
+        plans = planned(models[BASE], corpora, kinds, options, shown)
+        left_out = {one.corpus.name: one.left_out for one in plans}
+        kept = about(command) | {"study": study, "left_out": left_out}
+        if out is None:
+            return Found(**vars(_work(models, plans, None, kept)))
+        with RunFolder(Path(out), study, about(command)) as folder:
+            found = Found(**vars(_work(models, plans, folder, kept)))
+            found.report(Path(out) / "report.html")
+            return found
+
+
+@dataclass
+class Lockstep:
+    """Several models over one corpus; each reads a batch before the next batch is made."""
+
+    passes: dict[str, Pass]
+
+    @property
+    def lead(self) -> Pass:
+        """The pass of the model that the others are compared with."""
+        return self.passes[BASE]
+
+    def skip(self, harvest: Harvest) -> None:
+        """What an earlier process had done counts as done."""
+        self.lead.skip(harvest)
+
+    def work(self, shard: list[Pieces]) -> Harvest:
+        """Watch all models read one shard."""
+        alike = Similarity(Shape(BUCKETS, self.lead.model.layers, self.lead.model.heads))
+        extra = {BASE: [alike.first], TUNED: [alike.second]}
+        watching = {role: Watching(one, shard) for role, one in self.passes.items()}
+        with ExitStack() as stack:
+            taps = [
+                stack.enter_context(
+                    one.model.watch(_all([watching[role].observe, *extra.get(role, [])]))
+                )
+                for role, one in self.passes.items()
+            ]
+            for places in plan([len(pieces) for pieces in shard], self.lead.options.budget):
+                batch = self.lead.model.batch([shard[place] for place in places])
+                for tap in taps:
+                    tap.forward(batch)
+                self.lead.progress.advance(len(places))
+        harvest = Harvest()
+        for role, one in watching.items():
+            harvest.merge(one.reap(f"{role} "))
+        harvest.tallies[CHANGE] = alike.tally
+        harvest.counts["examples"] = len(shard)
+        return harvest
+
+
+def _all(observers: list[Callable[[LayerAttention], None]]) -> Callable[[LayerAttention], None]:
+    def observe(attention: LayerAttention) -> None:
+        for observer in observers:
+            observer(attention)
+
+    return observe
+
+
+def _work(
+    models: dict[str, Model], plans: list[Plan], folder: RunFolder | None, kept: dict[str, Any]
+) -> Results:
+    """Do every pass and turn what it brought in into tables."""
+    gathered, part = Gathered(), 0
+    for one in plans:
+        for lead in one.passes(models[BASE]):
+            step = Lockstep({role: replace(lead, model=model) for role, model in models.items()})
+            lead.progress.begin(f"{lead.corpus.name}, {len(models)} models", lead.survey.examples)
+            harvest = run(lead.shards(), step.work, folder, part, step)
+            lead.progress.end()
+            part += 1
+            gather(gathered, step, harvest)
+    results = gathered.results(kept)
+    if folder:
+        folder.finish(results)
+    return results
+
+
+def gather(gathered: Gathered, step: Lockstep, harvest: Harvest) -> None:
+    """Take in the numbers of every model, and what differs between the first two."""
+    corpus = step.lead.corpus.name
+    restored = {role: one.restore(harvest, f"{role} ") for role, one in step.passes.items()}
+    for analyses in zip(*restored.values(), strict=True):
+        kind = type(analyses[0])
+        found = dict(zip(restored, ([*one.statistics()] for one in analyses), strict=True))
+        for role, statistics in found.items():
+            gathered.heads.append(rows(statistics, kind.name, corpus, role))
+            gathered.best.append(best_rows(statistics, kind.name, corpus, role))
+        pairs = zip(found[BASE], found[TUNED], strict=True)
+        differ = [difference(one, other) for one, other in pairs if not one.whole]
+        gathered.heads.append(rows(differ, kind.name, corpus, DIFFERENCE))
+        gathered.describe(kind, found[BASE])
+    if (corpus, BASE) not in gathered.corpora:  # texts come before windows
+        alike = [similarity(harvest.tallies[CHANGE])]
+        gathered.heads.append(rows(alike, CHANGE, corpus, DIFFERENCE))
+    for role, one in step.passes.items():
+        gathered.note(one, role, harvest.exemplars[f"{role} {MAPS}"])
