@@ -7,13 +7,17 @@
 
 from importlib.metadata import version
 
+from headscope.ablate import ablate
+from headscope.compare import compare
 from headscope.corpus import read
 from headscope.errors import HeadscopeError
+from headscope.finetune import finetune
 from headscope.found import Found
 from headscope.look import Look, look
-from headscope.model import load, wrap
+from headscope.model import disable, load, wrap
 from headscope.passes import Options
 from headscope.study import scan
+from headscope.tasks import task
 
 __version__ = version("headscope")
 __all__ = [
@@ -22,9 +26,14 @@ __all__ = [
     "Look",
     "Options",
     "__version__",
+    "ablate",
+    "compare",
+    "disable",
+    "finetune",
     "load",
     "look",
     "read",
     "scan",
+    "task",
     "wrap",
 ]

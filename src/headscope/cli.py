@@ -332,6 +332,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Everything, on the bundled model and texts; ends with the report's path."""
+    command = ["headscope", *sys.argv[1:]]
     found = scan(
         "minilm",
         "tour",
@@ -339,9 +340,18 @@ def demo(
         out=out,
         options=Options(random_weights=True, rules=corpus.Rules(min_count=20)),
         progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
+        command=command,
     )
-    _finish(found, out, None, as_json)
+    off = ablate(
+        "minilm", "tour", out=out / "ablation", progress=progress_for_terminal(), command=command
+    )
+    page = write_report([off, found], out / "report.html").resolve()
+    if as_json:
+        print(json.dumps(_summary(found, page) | {"effects": off.effects()}, indent=2))
+        return
+    for one in (found, off):
+        show(one, Console())
+    print(page)
 
 
 @app.command()

@@ -201,7 +201,7 @@ def load(
             f"{name}: the checkpoint lacks {len(lacking)} weights of the model, such as "
             f"{lacking[0]}, which transformers would fill with random numbers{how}"
         )
-    model = wrap(network, tokenizer, str(name))
+    model = wrap(network, tokenizer, _short(name))
     model.made_up = frozenset(info["missing_keys"])
     return model
 
@@ -237,7 +237,12 @@ def fresh(name: str | Path, labels: Sequence[str], *, random: bool = False, seed
                 )
         except LOADING as error:
             raise ModelError(_explain(name, error)) from error
-    return wrap(network, tokenizer, str(name), "random" if random else "trained")
+    return wrap(network, tokenizer, _short(name), "random" if random else "trained")
+
+
+def _short(name: str | Path) -> str:
+    """How a model is called: a folder by its own name, without the way to it."""
+    return Path(name).resolve().name if Path(name).is_dir() else str(name)
 
 
 def untrained(model: Model, seed: int = 0) -> Model:

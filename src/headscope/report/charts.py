@@ -135,7 +135,7 @@ def similarity_map(rows: list[Row]) -> Drawing:
 def layer_bars(unit: str) -> Drawing:
     """A bar a layer, with its interval."""
     x = alt.X("layer:O", title="layer off", axis=alt.Axis(labelAngle=0))
-    title = "gain" if unit == "points" else "gain (nats)"
+    title = f"gain ({unit})"
     colour = alt.condition("datum.value > 0", alt.value(AROUND[2]), alt.value(AROUND[0]))
     bars = alt.Chart(LAYERS).encode(x=x, tooltip=_tooltip(unit))
     y = alt.Y("value:Q", title=title, axis=_axis(unit))
@@ -164,13 +164,13 @@ def scatter(metric: str) -> Drawing:
     return drawing
 
 
-def layer_curve(names: list[str], unit: str, intervals: bool, *, zero: bool = True) -> Drawing:
+def layer_curve(names: list[str], unit: str, intervals: bool, *, baseline: bool = True) -> Drawing:
     """Heads as points, the mean of each layer as a line, the baseline dashed (Clark's figures).
 
     Args:
         names: the values of the rows' `series`: what is drawn in which colour.
         intervals: whether the rows have any to draw.
-        zero: whether the scale must begin at 0.
+        baseline: whether they have one; if not, the scale need not begin at 0.
     """
     colour = alt.Color(
         "series:N",
@@ -181,7 +181,7 @@ def layer_curve(names: list[str], unit: str, intervals: bool, *, zero: bool = Tr
     shape = alt.Shape("series:N", sort=names, scale=alt.Scale(domain=names))
     title = UNITS[unit][0]
     x = alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0))
-    y = alt.Y("value:Q", title=title, axis=_axis(unit), scale=alt.Scale(zero=zero))
+    y = alt.Y("value:Q", title=title, axis=_axis(unit), scale=alt.Scale(zero=baseline))
     points = (
         alt.Chart(HEADS)
         .mark_point(filled=True, opacity=0.45, size=28, cursor="pointer")
@@ -190,8 +190,10 @@ def layer_curve(names: list[str], unit: str, intervals: bool, *, zero: bool = Tr
     means = alt.Chart(LAYERS).encode(x=x, color=colour, tooltip=_tooltip(unit))
     line = means.mark_line(strokeWidth=2.5).encode(y=y)
     bands = [means.mark_rule(strokeWidth=2.5).encode(y="low:Q", y2="high:Q")] if intervals else []
-    base = means.mark_line(strokeWidth=1.2, strokeDash=[5, 4]).encode(y="baseline:Q")
-    return alt.layer(points, base, *bands, line).properties(width=300, height=220)
+    dashed = means.mark_line(strokeWidth=1.2, strokeDash=[5, 4]).encode(y="baseline:Q")
+    return alt.layer(points, *([dashed] if baseline else []), *bands, line).properties(
+        width=300, height=220
+    )
 
 
 def profile(rows: list[Row], groups: list[str], unit: str) -> Drawing:

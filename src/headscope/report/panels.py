@@ -69,8 +69,8 @@ def ablation(one: Results) -> Iterator[Panel]:
                 Chart(
                     f"ablation-{metric}-heads", f"{metric} with one head off",
                     f"How much {metric} gains (blue) or loses (orange) when a head attends "
-                    "uniformly; white: nothing changes. Most cells differ from white by chance: "
-                    "the table below says which do not.",
+                    "uniformly; white: nothing changes. A cell may differ from white by chance: "
+                    "the table below says what is sure.",
                     heat_map(heads, "points"), heads,
                 )
             )  # fmt: skip
@@ -161,7 +161,7 @@ def change(one: Results) -> Iterator[Panel]:
                   similarity_map(heads), heads),
             Chart("change-layers", "similarity by layer",
                   "A point is a head, the line joins the means of the layers, with 95% intervals.",
-                  layer_curve(["similarity"], "share", True, zero=False), points, layers),
+                  layer_curve(["similarity"], "share", True, baseline=False), points, layers),
             *_before_and_after(one, corpus, heads),
         ]  # fmt: skip
         yield Panel(

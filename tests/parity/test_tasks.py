@@ -1,0 +1,253 @@
+"""A sweep equals one run per head through the plain model; tasks equal a loop over examples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
+
+import headscope as hs
+from headscope.corpus import Budget
+from headscope.errors import HeadscopeError, InputError, ModelError
+from headscope.evidence.sequential import Decider
+from headscope.experiments.ablation import Ablation, chosen_sets, every_head_and_layer, mean_outputs
+from headscope.model import Head, How, Model, disable, fresh
+from headscope.model.loading import wrap
+from headscope.progress import Silent
+from headscope.tasks import Classification, Task, task
+from tests.tiny import CONFIGS, tokenizer
+
+MOVIES = [
+    ("A warm and funny film.", "good"), ("It drags on and on.", "bad"),
+    ("I loved every minute of it, to my surprise.", "good"), ("Dull.", "bad"),
+    ("The actors deserve better than this script.", "bad"), ("Go and see it!", "good"),
+    ("Two hours that I will not get back.", "bad"), ("A small masterpiece.", "good"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def movies(tmp_path: Path) -> Path:
+    path = tmp_path / "movies.csv"
+    lines = ["text,label", *(f'"{text}",{label}' for text, label in MOVIES)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def naive(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray]:
+    """One run of the task per variant, one example at a time, nothing padded."""
+    cases = one.cases(model, one.examples, None)
+    means = mean_outputs(model, one, cases, Budget()) if how == "mean" else None
+    single = Budget(1, 1)
+    found = {"intact": one.predict(model, cases, single)}
+    for variant in every_head_and_layer(model):
+        heads = [(layer, head) for layer, some in variant.heads.items() for head in some]
+        with disable(model, heads, how, means):
+            found[variant.name] = one.predict(model, cases, single)
+    return found
+
+
+def swept(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray]:
+    work = Ablation(model, one, every_head_and_layer(model), How(how), progress=Silent())
+    for part in work.parts:
+        work.work(part)
+    places = {id(case.example): place for place, case in enumerate(work.cases)}
+    order = [places[id(example)] for example in one.examples]
+    names = ["intact", *(variant.name for variant in work.variants)]
+    return {name: work.done[order, place] for place, name in enumerate(names)}
+
+
+def assert_same(model: Model, one: Task, how: str = "uniform", tolerance: float = 1e-5) -> None:
+    ours, twin = swept(model, one, how), naive(model, one, how)
+    assert ours.keys() == twin.keys()
+    for name in ours:
+        np.testing.assert_allclose(ours[name], twin[name], atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("how", ["uniform", "zero", "mean"])
+def test_similarity(minilm: Model, how: str) -> None:
+    assert_same(minilm, task("tour", limit=4), how)
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "mpnet", "modernbert", "gpt2"])
+def test_classification(family: str, movies: Path) -> None:
+    torch.manual_seed(3)
+    config = CONFIGS[family]
+    config.num_labels, config.pad_token_id = 2, 0
+    network = AutoModelForSequenceClassification.from_config(config)
+    model = wrap(network, tokenizer(decoder=family == "gpt2"), family)
+    one = task(f"classify:{movies}")
+    assert_same(model, one)
+    work = Ablation(model, one, every_head_and_layer(model))
+    assert work.first_only is (family not in ("gpt2",))  # decoders read the last token
+
+
+def test_masked_lm(movies: Path) -> None:
+    torch.manual_seed(4)
+    words = tokenizer()
+    words.add_special_tokens({"mask_token": "[MASK]"})
+    network = AutoModelForMaskedLM.from_config(CONFIGS["bert"])
+    network.resize_token_embeddings(len(words))
+    model = wrap(network, words, "bert")
+    one = task(f"masked-lm:{movies}")
+    assert_same(model, one, tolerance=1e-4)
+    cases = one.cases(model, one.examples, None)
+    again = task(f"masked-lm:{movies}").cases(model, one.examples, None)
+    for case, other in zip(cases, again, strict=True):  # always the same words
+        assert case.texts[0].ids.tolist() == other.texts[0].ids.tolist()
+        hidden = case.target != -100
+        words_hidden = set(case.texts[0].word[hidden])
+        assert hidden.tolist() == [word in words_hidden for word in case.texts[0].word]
+    found = one.predict(model, cases, Budget())
+    for case, loss in zip(cases, found, strict=True):  # the textbook's loss
+        batch = model.batch(case.texts)
+        with torch.no_grad():
+            logits = model.whole(**batch.inputs(model.network)).logits[0]
+        truth = torch.from_numpy(case.target)
+        expected = torch.nn.functional.cross_entropy(logits, truth, reduction="sum")
+        assert loss == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_masked_lm_of_a_real_model(models: Path) -> None:
+    model = hs.load(models / "rxnfp-pretrained", head=Head.MASKED_LM)
+    reactions = Path(__file__).parent.parent / "data" / "reactions.txt"
+    one = task(f"masked-lm:{reactions}")
+    cases = one.cases(model, one.examples, None)
+    counts = np.array([case.gold for case in cases])
+    loss = one.metrics[0](one.predict(model, cases, Budget()), counts)
+    assert loss < 1.6  # it knows reactions; guessing among its tokens would be above 5
+    with disable(model, [f"L{layer}" for layer in range(model.layers)]):
+        worse = one.predict(model, cases, Budget())
+    assert one.metrics[0](worse, counts) > 2 * loss
+
+
+def test_similarity_is_the_cosine_of_means(minilm: Model) -> None:
+    one = task("tour", limit=5)
+    cases = one.cases(minilm, one.examples, None)
+    found = one.predict(minilm, cases, Budget())
+    for example, score in zip(one.examples, found, strict=True):
+        vectors = []
+        for text in (example.text, example.pair):
+            encoded = minilm.tokenizer(text, return_tensors="pt")
+            with torch.no_grad():
+                vectors.append(minilm.network(**encoded)[0][0].mean(0))
+        expected = torch.dot(*vectors) / (vectors[0].norm() * vectors[1].norm())
+        assert score == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_sets_across_layers(minilm: Model) -> None:
+    one = task("tour", limit=4)
+    work = Ablation(minilm, one, chosen_sets(minilm, ["L0.H1,L3", "L2.H2,L2.H3"]))
+    work.work(work.cases)
+    for place, name in enumerate(("L0.H1,L3", "L2.H2,L2.H3"), 1):
+        with disable(minilm, name):
+            twin = one.predict(minilm, work.cases, Budget())
+        np.testing.assert_allclose(work.done[:, place], twin, atol=1e-5)
+
+
+def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
+    one = task("tour")
+    whole = hs.ablate(minilm, one, progress=Silent())
+    saved = hs.ablate(minilm, one, budget=Decider(margin=0.05), progress=Silent())
+    tried = [row["n"] for row in saved.effects("head")]
+    assert min(tried) < len(one.examples)
+    assert sum(tried) < 0.9 * len(tried) * len(one.examples)
+    verdicts = {row["name"]: row["verdict"] for row in whole.effects()}
+    for row in saved.effects():  # what is tried on everything is the same to the bit
+        if row["n"] == len(one.examples):
+            (other,) = (r for r in whole.effects() if r["name"] == row["name"])
+            assert row["delta"] == pytest.approx(other["delta"], abs=1e-6)
+            assert row["verdict"] == verdicts[row["name"]] or row["q"] != other["q"]
+
+
+def test_metrics_of_the_intact_model(minilm: Model) -> None:
+    found = hs.ablate(minilm, task("tour"), heads=["L0.H0"], progress=Silent())
+    one = task("tour")
+    cases = one.cases(minilm, one.examples, None)
+    scores = one.predict(minilm, cases, Budget())
+    expected = stats.spearmanr(scores, [case.gold for case in cases]).statistic
+    assert found.record["intact"][0]["value"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_glue_is_read_as_it_is(data: Path) -> None:
+    sizes = {"mrpc": 408, "rte": 277, "sts-b": 1500, "sst-2": 872, "cola": 1043, "wnli": 71,
+             "qnli": 5463, "mnli": 9815}  # fmt: skip
+    for name, size in sizes.items():
+        one = task(f"glue/{name}", glue_dir=data / "glue")
+        assert len(one.examples) == size
+        assert all(example.text for example in one.examples)
+    one = task("glue/qqp", part="train.sample1k", glue_dir=data / "glue")
+    assert len(one.examples) == 1000
+    assert isinstance(one, Classification)
+    gold = np.array([float(one.classes.index(str(e.label))) for e in one.examples])
+    nothing = one.knows_nothing(gold)
+    assert one.metrics[1](nothing, gold) == max(np.mean(gold), 1 - np.mean(gold))
+
+
+def test_imdb_and_own_files(tmp_path: Path, movies: Path) -> None:
+    for label, text in (("pos", "Good film.<br /><br />Really."), ("neg", "Bad film.")):
+        folder = tmp_path / "imdb" / "test" / label
+        folder.mkdir(parents=True)
+        (folder / "0_1.txt").write_text(text, encoding="utf-8")
+    one = task(f"imdb:{tmp_path / 'imdb'}")
+    assert [(e.id, e.label) for e in one.examples] == [("neg/0_1", "neg"), ("pos/0_1", "pos")]
+    assert "<br" not in one.examples[1].text
+    own = task(f"classify:{movies}")
+    assert isinstance(own, Classification)
+    assert own.classes == ("bad", "good")
+
+
+def test_what_cannot_be_done_is_said(minilm: Model, movies: Path, tmp_path: Path) -> None:
+    with pytest.raises(HeadscopeError, match="there is no task 'nonsense'"):
+        task("nonsense")
+    with pytest.raises(HeadscopeError, match="GLUE has no 'xyz'"):
+        task("glue/xyz", glue_dir=tmp_path)
+    with pytest.raises(InputError, match=r"no dev.tsv of glue/mrpc .no folder MRPC"):
+        task("glue/mrpc", glue_dir=tmp_path)
+    with pytest.raises(InputError, match="not a pair"):
+        task(f"similarity:{movies}")
+    with pytest.raises(ModelError, match="fine-tune it first"):
+        hs.ablate("minilm", f"classify:{movies}")
+    three = fresh("minilm", ["a", "b", "c"])
+    with pytest.raises(HeadscopeError, match="tells 3 classes apart"):
+        hs.ablate(three, f"classify:{movies}")
+    with pytest.raises(HeadscopeError, match="there is no L6"):
+        hs.ablate(minilm, "tour", heads=["L6"])
+    one = tmp_path / "one.csv"
+    one.write_text("text,label\nyes,a\nno,a\n", encoding="utf-8")
+    with pytest.raises(InputError, match="only one class"):
+        task(f"classify:{one}")
+    long = tmp_path / "long.csv"
+    long.write_text(f"text,label\n{'word ' * 600},a\nno,b\n", encoding="utf-8")
+    with pytest.raises(HeadscopeError, match="--max-length 512"):
+        hs.ablate(fresh("minilm", ["a", "b"]), f"classify:{long}")
+
+
+def test_a_guessing_model_is_warned_of(movies: Path) -> None:
+    found = hs.ablate(fresh("minilm", ["bad", "good"]), f"classify:{movies}", progress=Silent())
+    assert any("always guessing" in warning for warning in found.record["warnings"])
+
+
+def test_a_killed_sweep_goes_on(minilm: Model, tmp_path: Path) -> None:
+    one, run = task("tour"), tmp_path / "run"
+    sets = ["L0.H0", "L5"]
+    whole = hs.ablate(minilm, one, heads=sets, progress=Silent())
+
+    class Stop(Silent):
+        def advance(self, amount: int) -> None:
+            if (run / "checkpoint-0.npz").exists():
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hs.ablate(minilm, one, heads=sets, out=run, progress=Stop())
+    assert json.loads((run / "run.json").read_text())["status"] == "running"
+    again = hs.ablate(minilm, one, heads=sets, out=run, progress=Silent())
+    assert again.ablation.equals(whole.ablation)
+    assert sorted(path.name for path in run.iterdir()) == [
+        "ablation.parquet", "report.html", "run.json"
+    ]  # fmt: skip
+    assert hs.Found.read(run).effects() == whole.effects()

@@ -1,0 +1,158 @@
+"""Metrics equal their textbook forms on repeated examples; paired effects cover; verdicts hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+from headscope.evidence.metrics import (
+    ACCURACY,
+    F1,
+    LOSS,
+    MATTHEWS,
+    PEARSON,
+    SPEARMAN,
+    Metric,
+)
+from headscope.evidence.paired import Effect, Paired, Resamples, sign_test
+from headscope.evidence.sequential import Decider, Verdict, final_verdict
+
+Floats = NDArray[np.float64]
+
+
+def slow(metric: Metric, predictions: list[float], gold: list[float]) -> float:
+    """The textbook, one example at a time."""
+    pairs = list(zip(predictions, gold, strict=True))
+    if metric is ACCURACY:
+        return sum(p == g for p, g in pairs) / len(pairs)
+    if metric is LOSS:
+        return sum(predictions) / sum(gold)
+    both = sum(p == 1 and g == 1 for p, g in pairs)
+    only_said = sum(p == 1 and g != 1 for p, g in pairs)
+    only_there = sum(p != 1 and g == 1 for p, g in pairs)
+    neither = len(pairs) - both - only_said - only_there
+    if metric is F1:
+        precision = both / (both + only_said) if both + only_said else 0.0
+        recall = both / (both + only_there) if both + only_there else 0.0
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    if metric is MATTHEWS:
+        under = (both + only_said) * (both + only_there) * (neither + only_said)
+        under *= neither + only_there
+        return (both * neither - only_said * only_there) / under**0.5 if under else 0.0
+    if len(set(predictions)) == 1 or len(set(gold)) == 1:
+        return 0.0
+    test = stats.pearsonr if metric is PEARSON else stats.spearmanr
+    return float(test(predictions, gold).statistic)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=25
+    ).filter(lambda some: sum(weight for _, _, weight in some) >= 3)
+)
+@pytest.mark.parametrize("metric", [ACCURACY, F1, MATTHEWS, PEARSON, SPEARMAN, LOSS])
+def test_a_weighted_metric_is_the_metric_of_repeated_examples(
+    metric: Metric, cases: list[tuple[int, int, int]]
+) -> None:
+    top = 1 if metric in (ACCURACY, F1, MATTHEWS) else 3
+    predictions = np.array([float(min(p, top)) for p, _, _ in cases])
+    gold = np.array([float(min(g, top)) + (metric is LOSS) for _, g, _ in cases])
+    weights = np.array([[float(weight) for _, _, weight in cases]])
+    repeated = [place for place, (_, _, weight) in enumerate(cases) for _ in range(weight)]
+    expected = slow(metric, predictions[repeated].tolist(), gold[repeated].tolist())
+    assert metric.formula(predictions, gold, weights)[0] == pytest.approx(expected, abs=1e-9)
+
+
+def drawn(
+    metric: Metric, rng: np.random.Generator, n: int, effect: float
+) -> tuple[Floats, Floats, Floats]:
+    """Gold, intact and changed predictions, with a true effect on the metric."""
+    if metric is ACCURACY:
+        gold = rng.integers(0, 2, n).astype(float)
+        right = rng.random(n) < 0.8
+        flip = rng.random(n)
+        now = right.copy()
+        lost, won = 0.04 + max(0.0, -effect), 0.04 + max(0.0, effect)
+        now[right & (flip < lost / 0.8)] = False
+        now[~right & (flip < won / 0.2)] = True
+        return gold, np.where(right, gold, 1 - gold), np.where(now, gold, 1 - gold)
+    gold = rng.normal(size=n)
+    intact = gold + rng.normal(size=n)
+    return gold, intact, intact + 0.2 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, PEARSON])
+def test_intervals_of_a_paired_difference_cover(metric: Metric) -> None:
+    rng = np.random.default_rng(1)
+    truth = 0.0
+    if metric is PEARSON:  # the difference in a sample so large that it is the truth
+        gold, intact, changed = drawn(metric, rng, 400_000, 0)
+        truth = metric(changed, gold) - metric(intact, gold)
+    covered = 0
+    for number in range(300):
+        gold, intact, changed = drawn(metric, rng, 250, 0)
+        resamples = Resamples([str(i) for i in range(250)], times=400, seed=number)
+        found = Paired.of(metric, intact, gold, resamples).effect(changed)
+        covered += found.low <= truth <= found.high
+        assert found.delta == pytest.approx(metric(changed, gold) - metric(intact, gold))
+    assert 0.91 <= covered / 300 <= 0.985
+
+
+def test_documents_are_drawn_together() -> None:
+    rng = np.random.default_rng(2)
+    units = [str(place // 10) for place in range(200)]
+    gold = np.ones(200)
+    shared = np.repeat(rng.random(20) < 0.5, 10).astype(float)  # a document is right or wrong
+    alone = Resamples([str(i) for i in range(200)]).interval(ACCURACY, shared, gold)
+    together = Resamples(units).interval(ACCURACY, shared, gold)
+    assert together[2] > 2.5 * alone[2]  # ten examples of one document say no more than one
+
+
+def test_the_sign_test_is_exact() -> None:
+    for won, lost in ((0, 0), (3, 3), (1, 6), (12, 2)):
+        expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
+        assert sign_test(won, lost) == pytest.approx(min(1.0, expected))
+
+
+@pytest.mark.parametrize(
+    ("effect", "wrong"), [(0.0, {"helps", "hurts"}), (-0.05, {"hurts", "nothing"})]
+)
+def test_early_verdicts_are_wrong_no_more_often_than_promised(
+    effect: float, wrong: set[str]
+) -> None:
+    """Heads with a known effect, looked at eight times; the first verdict counts."""
+    rng = np.random.default_rng(3)
+    decider, n, heads = Decider(margin=0.05, error=0.05, looks=8), 800, 250
+    mistakes = decided = 0
+    for number in range(heads):
+        gold, intact, changed = drawn(ACCURACY, rng, n, effect)
+        for seen in range(100, n + 1, 100):
+            resamples = Resamples([str(i) for i in range(seen)], times=200, seed=number)
+            paired = Paired.of(ACCURACY, intact[:seen], gold[:seen], resamples)
+            verdict = decider.verdict(paired.effect(changed[:seen]), ACCURACY, seen)
+            if verdict is not Verdict.UNCLEAR:
+                decided += 1
+                mistakes += str(verdict) in wrong
+                break
+    assert mistakes / heads <= 0.05
+    assert decided > 0.5 * heads  # it does decide
+
+
+def test_nothing_is_not_said_of_a_few_examples() -> None:
+    same = Effect(0.8, 0.0, 0.0, 0.0, 0.0, 1.0, 0)  # not one prediction changed
+    assert Decider().verdict(same, ACCURACY, 40) is Verdict.UNCLEAR
+    assert Decider().verdict(same, ACCURACY, 4000) is Verdict.NOTHING
+
+
+def test_verdicts_know_which_way_is_better() -> None:
+    row = {"delta": -0.2, "low": -0.3, "high": -0.1, "q": 0.01}
+    assert final_verdict(ACCURACY, row, 0.01) is Verdict.HELPS
+    assert final_verdict(LOSS, row, 0.01) is Verdict.HURTS
+    assert final_verdict(LOSS, row | {"q": 0.2}, 0.01) is Verdict.UNCLEAR
+    near = {"delta": 0.001, "low": -0.002, "high": 0.004, "q": 0.2}
+    assert final_verdict(ACCURACY, near, 0.01) is Verdict.NOTHING
