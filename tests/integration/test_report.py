@@ -14,6 +14,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from transformers import PreTrainedTokenizerFast
 
+from headscope.ablate import ablate
+from headscope.compare import compare
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
 from headscope.found import Found
 from headscope.look import look
@@ -248,3 +250,24 @@ def test_figures_are_real_pictures(demo: Found, tmp_path: Path) -> None:
     (tmp_path / "map.png").write_bytes(vl_convert.vegalite_to_png(drawing))
     picture = np.asarray(Image.open(tmp_path / "map.png").convert("RGB")).reshape(-1, 3)
     assert len(np.unique(picture, axis=0)) > 30  # cells of many shades, not an empty frame
+
+
+def test_experiments_are_drawn(browser: Browser, minilm: Model, tmp_path: Path) -> None:
+    hostile = tmp_path / "pairs.tsv"
+    rows = [f"{SCRIPT} a{n}\tb {IMAGE}\t{n % 5}" for n in range(12)]
+    hostile.write_text("\n".join(["sentence1\tsentence2\tscore", *rows]), encoding="utf-8")
+    off = ablate(minilm, f"similarity:{hostile}", progress=Silent())
+    changed = compare(minilm, "minilm", read("tour", limit=20), only=["focus"], progress=Silent())
+    path = write_report([off, changed], tmp_path / "report.html")
+    visit = Visit(browser, path)
+    visit.page.wait_for_function(
+        "() => [...document.querySelectorAll('[data-extra]')].every(p => p.querySelector('svg'))"
+    )
+    assert visit.page.locator("[data-extra]").count() == 2 * 2 + (2 + 6) + 1
+    assert visit.complaints == []
+    assert visit.requests == [path.as_uri()]
+    assert visit.page.evaluate("window.hacked") is None
+    alone = Visit(browser, off.report(tmp_path / "alone.html"), wait="[data-extra] svg")
+    assert alone.complaints == []
+    figures = off.figures(tmp_path / "figures")
+    assert len(figures) == 2 * 2 * 2

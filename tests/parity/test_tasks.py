@@ -99,7 +99,8 @@ def test_masked_lm(movies: Path) -> None:
     again = task(f"masked-lm:{movies}").cases(model, one.examples, None)
     for case, other in zip(cases, again, strict=True):  # always the same words
         assert case.texts[0].ids.tolist() == other.texts[0].ids.tolist()
-        hidden = case.target != -100
+        assert case.target is not None
+        hidden = np.asarray(case.target != -100)
         words_hidden = set(case.texts[0].word[hidden])
         assert hidden.tolist() == [word in words_hidden for word in case.texts[0].word]
     found = one.predict(model, cases, Budget())

@@ -27,10 +27,9 @@ Floats = NDArray[np.float64]
 def slow(metric: Metric, predictions: list[float], gold: list[float]) -> float:
     """The textbook, one example at a time."""
     pairs = list(zip(predictions, gold, strict=True))
-    if metric is ACCURACY:
-        return sum(p == g for p, g in pairs) / len(pairs)
-    if metric is LOSS:
-        return sum(predictions) / sum(gold)
+    if metric is ACCURACY or metric is LOSS:
+        right = sum(p == g for p, g in pairs) / len(pairs)
+        return right if metric is ACCURACY else sum(predictions) / sum(gold)
     both = sum(p == 1 and g == 1 for p, g in pairs)
     only_said = sum(p == 1 and g != 1 for p, g in pairs)
     only_there = sum(p != 1 and g == 1 for p, g in pairs)
@@ -45,8 +44,12 @@ def slow(metric: Metric, predictions: list[float], gold: list[float]) -> float:
         return (both * neither - only_said * only_there) / under**0.5 if under else 0.0
     if len(set(predictions)) == 1 or len(set(gold)) == 1:
         return 0.0
-    test = stats.pearsonr if metric is PEARSON else stats.spearmanr
-    return float(test(predictions, gold).statistic)
+    found = (
+        stats.pearsonr(predictions, gold)
+        if metric is PEARSON
+        else stats.spearmanr(predictions, gold)
+    )
+    return float(found.statistic)
 
 
 @settings(max_examples=60)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from headscope.naming import head_name
@@ -25,6 +26,7 @@ from headscope.report.summary import SURE, interval, number
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
+Floats = NDArray[np.float64]
 SHOWN = 10
 """Heads in a table."""
 SIDE_BY_SIDE = 8
@@ -313,26 +315,35 @@ def _together(compared: Results, ablated: Results) -> Iterator[Panel]:
         if len(points) < 3:
             continue
         one, other = (np.array([row[key] for row in points]) for key in ("change", "effect"))
-        rho, low, high = rank_correlation(one, np.abs(other))
         name = ablated.record["study"]["model"]["name"]
         yield Panel(
             f"Do the heads that changed most matter most? {name}",
             [
                 f"Across: how much a head's maps changed ({corpus}); up: what {intact['metric']} "
-                f"gains when it is off. Spearman's correlation of change with the size of the "
-                f"effect, over {len(points)} heads: {rho:+.2f} [{low:+.2f}, {high:+.2f}] "
-                "(bootstrap over heads). "
-                + ("Its interval includes 0: the data do not show that they do."
-                   if low <= 0 <= high else
-                   "The heads that changed more matter more." if rho > 0 else
-                   "The heads that changed more matter less.")
+                "gains when it is off.",
+                _correlated(one, np.abs(other)),
             ],
             [Chart("change-and-effect", "change and effect", "A point is a head.",
                    scatter(intact["metric"]), points)],
         )  # fmt: skip
 
 
-def rank_correlation(one: Any, other: Any, times: int = 2000) -> tuple[float, float, float]:
+def _correlated(changes: Floats, effects: Floats) -> str:
+    """Whether change and effect go together, in words."""
+    if min(np.ptp(changes), np.ptp(effects)) < 1e-6:
+        return "All heads changed alike, or none matters: nothing can be said."
+    rho, low, high = rank_correlation(changes, effects)
+    if low <= 0 <= high:
+        said = "Its interval includes 0: the data do not show that they do."
+    else:
+        said = f"The heads that changed more matter {'more' if rho > 0 else 'less'}."
+    return (
+        f"Spearman's correlation of change with the size of the effect, over {len(changes)} heads: "
+        f"{rho:+.2f} [{low:+.2f}, {high:+.2f}] (bootstrap over heads). {said}"
+    )
+
+
+def rank_correlation(one: Floats, other: Floats, times: int = 2000) -> tuple[float, float, float]:
     """Spearman's correlation with a bootstrap interval over its points.
 
     >>> rank_correlation(np.arange(9.0), np.arange(9.0))
