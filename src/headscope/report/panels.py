@@ -163,7 +163,9 @@ def change(one: Results) -> Iterator[Panel]:
                   similarity_map(heads), heads),
             Chart("change-layers", "similarity by layer",
                   "A point is a head, the line joins the means of the layers, with 95% intervals.",
-                  layer_curve(["similarity"], "share", True, baseline=False), points, layers),
+                  layer_curve(
+                      ["similarity"], "share", any(row["low"] is not None for row in layers),
+                      baseline=False), points, layers),
             *_before_and_after(one, corpus, heads),
         ]  # fmt: skip
         yield Panel(
