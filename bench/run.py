@@ -20,6 +20,7 @@ import torch
 
 from bench.clark import clark
 from bench.scripts import padded_batches, sentence_by_sentence
+from bench.sweep import sweep_table
 from headscope import Options, load, read, scan
 from headscope.analyses import Inputs, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
@@ -132,6 +133,8 @@ def main() -> None:
         lines.append(f"| {name} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
         print(lines[-1], flush=True)
     lines += scripts_table(models["minilm"][0], wsj)
+    if len(models) > 1:
+        lines += sweep_table(Path(os.environ["HEADSCOPE_MODELS"]), data)
     lines += memory_table(data)
     (HERE / "RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print((HERE / "RESULTS.md").read_text(encoding="utf-8"))

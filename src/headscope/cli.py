@@ -315,10 +315,12 @@ def finetune_command(
         print(json.dumps(rows, indent=2))
         return
     lines = Table(title=f"{model}: metrics on the development part, per cent")
-    for column in COLUMNS:
-        lines.add_column(column, no_wrap=True)
-    for line in cells(rows):
-        lines.add_row(*line)
+    made = cells(rows)
+    filled = [place for place in range(len(COLUMNS)) if any(line[place] != "-" for line in made)]
+    for place in filled:
+        lines.add_column(COLUMNS[place])
+    for line in made:
+        lines.add_row(*(line[place] for place in filled))
     Console().print(lines)
     print(out.resolve())
 

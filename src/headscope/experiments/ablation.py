@@ -120,7 +120,7 @@ class Ablation:
         """How large a batch may be, so that what its variants hand on has room."""
         size = self.model.network.config.hidden_size * 4
         tokens = ROOM // (size * (len(self.variants) + 1))
-        tokens = min(512, max(128, tokens))
+        tokens = min(256, max(128, tokens))
         return Budget(tokens, tokens * 128)
 
     def skip(self, harvest: Harvest) -> None:
