@@ -64,7 +64,7 @@ def race(model: Model, task: Task, naive: Callable[[int, int], object]) -> Race:
 
 
 def starts(work: Ablation) -> list[int]:
-    return np.cumsum([0, *(len(part) for part in work.parts[:-1])]).tolist()
+    return [int(one) for one in np.cumsum([0, *(len(part) for part in work.parts[:-1])])]
 
 
 @torch.inference_mode()
@@ -142,8 +142,8 @@ def sweep_table(models: Path, data: Path) -> list[str]:
     lines = [
         "", "## The sweep of all heads against one run a head (gte-small, 144 heads, 128 pairs of "
         "STS-B)", "",
-        f"The slower sides are timed on {SOME} heads, in every second layer, and multiplied. Predictions of "
-        "those heads differ from one-by-one by at most the last column.", "",
+        f"The slower sides are timed on {SOME} heads, in every second layer, and multiplied. "
+        "Predictions of those heads differ from one-by-one by at most the last column.", "",
         "| task | times slower: same model, same buckets | naive, padded to 128 (bar: 5) | "
         "largest difference |",
         "| --- | --- | --- | --- |",

@@ -30,7 +30,7 @@ from headscope.progress import Silent, duration
 
 SHARD = 1024
 """Examples in a shard unless told otherwise: bounds memory, and what a kill costs."""
-SAMPLE = 16
+SAMPLE = 8
 """Texts that are tried to tell how long a pass will take."""
 
 
