@@ -2,83 +2,41 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, ParamSpec
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from headscope import __version__, corpus, doctor
+from headscope import __version__, corpus, doctor, experiment_verbs
 from headscope.ablate import ablate
 from headscope.analyses import about, analyses
-from headscope.compare import compare
-from headscope.errors import HeadscopeError
-from headscope.evidence.sequential import Decider
-from headscope.experiments.finetuning import Recipe, Start
-from headscope.finetune import COLUMNS, cells, finetune, table
 from headscope.found import Found
-from headscope.interrupt import interruptible
 from headscope.model import load
 from headscope.passes import Options
 from headscope.progress import progress_for_terminal
 from headscope.report import write_report
 from headscope.report.figures import write_figures
 from headscope.study import scan
-from headscope.tasks import task
 from headscope.terminal import show
-
-app = typer.Typer(
-    help="What the attention heads of a transformer do, with evidence on every number.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+from headscope.verbs import (
+    Device,
+    Dtype,
+    Figures,
+    Json,
+    MaxLength,
+    RandomWeights,
+    Seed,
+    app,
+    finish,
+    plainly,
+    summary,
 )
 
-P = ParamSpec("P")
-
-
-def plainly(command: Callable[P, None]) -> Callable[P, None]:
-    """Whatever a user can mend is told in one sentence, with a non-zero exit."""
-
-    @functools.wraps(command)
-    def run(*arguments: P.args, **options: P.kwargs) -> None:
-        try:
-            with interruptible():
-                command(*arguments, **options)
-        except HeadscopeError as error:
-            _fail(str(error), 1)
-        except KeyboardInterrupt:
-            _fail("interrupted; the same command goes on where it stopped", 130)
-        except MemoryError:
-            _fail("not enough memory; try a smaller --max-length", 1)
-
-    return run
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    print(f"headscope: {message}", file=sys.stderr)
-    raise typer.Exit(code)
-
-
-Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, mps.")]
-Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
-Seed = Annotated[int, typer.Option(help="For whatever is drawn at random.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-MaxLength = Annotated[
-    int | None,
-    typer.Option(help="Cut texts to so many pieces; unset, a text beyond the limit is an error."),
-]
-RandomWeights = Annotated[
-    bool, typer.Option("--random-weights", help="Add the same architecture, untrained.")
-]
-Figures = Annotated[
-    Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.")
-]
+__all__ = ["app", "experiment_verbs", "main"]
 
 
 @app.command("scan")
@@ -169,160 +127,7 @@ def scan_command(
         progress=progress_for_terminal(),
         command=["headscope", *sys.argv[1:]],
     )
-    _finish(found, out, figures, as_json)
-
-
-TaskName = Annotated[
-    str,
-    typer.Argument(
-        help="glue/mrpc and its sisters, similarity:FILE, classify:FILE, imdb:FOLDER, "
-        "masked-lm:DATA, or 'tour'."
-    ),
-]
-GlueDir = Annotated[
-    Path | None, typer.Option(help="The folder with GLUE's TSV files; unset, the hub is asked.")
-]
-ModelName = Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")]
-
-
-@app.command("compare")
-@plainly
-def compare_command(
-    base: ModelName,
-    tuned: Annotated[str, typer.Argument(help="The model that was made from it.")],
-    data: Annotated[list[str], typer.Argument(help="A path, READER:PATH, glue/TASK, 'tour'.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same resumes.")],
-    beside: Annotated[
-        str | None, typer.Option(help="A third model whose statistics stand beside.")
-    ] = None,
-    only: Annotated[str | None, typer.Option(help="Names of analyses, with commas.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
-    min_count: Annotated[
-        int, typer.Option(min=1, help="Leave out relations with fewer instances.")
-    ] = 100,
-    glue_dir: GlueDir = None,
-    max_length: MaxLength = None,
-    figures: Figures = None,
-    device: Device = "cpu",
-    dtype: Dtype = "float32",
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """What fine-tuning changed: two models on the same texts, head by head."""
-    named = [one for one in (base, tuned, beside) if one is not None]
-    first, second, *third = (load(one, device=device, dtype=dtype) for one in named)
-    found = compare(
-        first,
-        second,
-        *(corpus.read(one, limit=limit, glue_dir=glue_dir) for one in data),
-        beside=third[0] if third else None,
-        out=out,
-        only=only.split(",") if only else None,
-        options=Options(max_length, seed=seed, rules=corpus.Rules(min_count=min_count)),
-        progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
-    )
-    _finish(found, out, figures, as_json)
-
-
-@app.command("ablate")
-@plainly
-def ablate_command(
-    model: ModelName,
-    task_name: TaskName,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same resumes.")],
-    heads: Annotated[
-        list[str] | None,
-        typer.Option(help="Switch off these together, 'L3.H4,L5', and nothing else; repeatable."),
-    ] = None,
-    how: Annotated[str, typer.Option(help="What a head gives: uniform, zero or mean.")] = "uniform",
-    budget: Annotated[
-        bool, typer.Option("--budget", help="Stop trying a head whose verdict is decided.")
-    ] = False,
-    margin: Annotated[
-        float, typer.Option(help="With --budget: an effect so small is nothing.")
-    ] = 0.01,
-    error: Annotated[
-        float, typer.Option(help="With --budget: how often a head's verdict may be wrong.")
-    ] = 0.05,
-    part: Annotated[str, typer.Option(help="The part of the task to try it on.")] = "dev",
-    glue_dir: GlueDir = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many examples.")] = None,
-    max_length: MaxLength = None,
-    figures: Figures = None,
-    device: Device = "cpu",
-    dtype: Dtype = "float32",
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Every head off, every layer off, one at a time: what a task loses or gains by it."""
-    wanted = task(task_name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
-    found = ablate(
-        load(model, head=wanted.head, device=device, dtype=dtype),
-        wanted,
-        out=out,
-        heads=heads,
-        how=how,
-        budget=Decider(margin, error) if budget else None,
-        max_length=max_length,
-        seed=seed,
-        progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
-    )
-    _finish(found, out, figures, as_json)
-
-
-@app.command("finetune")
-@plainly
-def finetune_command(
-    model: ModelName,
-    tasks: Annotated[list[str], typer.Argument(help="glue/NAME, classify:FILE, imdb:FOLDER.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The model's folder; resumes.")],
-    random_init: Annotated[
-        bool, typer.Option("--random-init", help="Start from random weights.")
-    ] = False,
-    frozen: Annotated[
-        bool, typer.Option("--frozen", help="Train only what is on top of the encoder.")
-    ] = False,
-    whole_table: Annotated[
-        bool, typer.Option("--table", help="All starts, each in a folder of its own under OUT.")
-    ] = False,
-    seeds: Annotated[str, typer.Option(help="With --table: seeds, with commas.")] = "0",
-    epochs: Annotated[float, typer.Option(min=0.01)] = 3,
-    batch: Annotated[int, typer.Option(min=1, help="Examples in a batch.")] = 32,
-    rate: Annotated[float | None, typer.Option(help="Of learning; 2e-5, frozen 1e-3.")] = None,
-    length: Annotated[int, typer.Option(help="Cut texts to so many pieces.")] = 128,
-    train: Annotated[str, typer.Option(help="The part to learn from.")] = "train",
-    dev: Annotated[str, typer.Option(help="The part to test on; a file for classify.")] = "dev",
-    glue_dir: GlueDir = None,
-    limit: Annotated[int | None, typer.Option(help="Learn from the first so many only.")] = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Fine-tune on a task, or on several from every start (Kovaleva's table)."""
-    start = Start.RANDOM if random_init else Start.FROZEN if frozen else Start.PRETRAINED
-    recipe = Recipe(start, epochs, batch, rate, length, seed)
-    options: dict[str, Any] = {"glue_dir": glue_dir, "train": train, "dev": dev, "limit": limit}
-    if len(tasks) > 1 and not whole_table:
-        raise typer.BadParameter("several tasks need --table: a folder for each")
-    if whole_table:
-        numbers = [int(one) for one in seeds.split(",")]
-        rows = table(model, tasks, out, recipe=recipe, seeds=numbers, **options)
-    else:
-        record = finetune(model, tasks[0], out, recipe=recipe, **options)
-        rows = [{"task": tasks[0], "start": str(start)} | row for row in record["trained"]]
-    if as_json:
-        print(json.dumps(rows, indent=2))
-        return
-    lines = Table(title=f"{model}: metrics on the development part, per cent")
-    made = cells(rows)
-    filled = [place for place in range(len(COLUMNS)) if any(line[place] != "-" for line in made)]
-    for place in filled:
-        lines.add_column(COLUMNS[place])
-    for line in made:
-        lines.add_row(*(line[place] for place in filled))
-    Console().print(lines)
-    print(out.resolve())
+    finish(found, out, figures, as_json)
 
 
 @app.command()
@@ -349,7 +154,7 @@ def demo(
     )
     page = write_report([off, found], out / "report.html").resolve()
     if as_json:
-        print(json.dumps(_summary(found, page) | {"effects": off.effects()}, indent=2))
+        print(json.dumps(summary(found, page) | {"effects": off.effects()}, indent=2))
         return
     for one in (found, off):
         show(one, Console())
@@ -398,41 +203,6 @@ def doctor_command(as_json: Json = False) -> None:
 def version() -> None:
     """The version of headscope."""
     print(__version__)
-
-
-def _finish(found: Found, out: Path, figures: Path | None, as_json: bool) -> None:
-    """Print what was found, and where the report is."""
-    page = (out / "report.html").resolve()
-    if not page.exists():
-        found.report(page)
-    if figures is not None:
-        found.figures(figures)
-    if as_json:
-        print(json.dumps(_summary(found, page), indent=2))
-        return
-    show(found, Console())
-    print(page)
-
-
-def _summary(found: Found, page: Path) -> dict[str, Any]:
-    return {
-        "report": str(page),
-        "model": found.record["study"]["model"],
-        "best": {
-            name: [{"best head for": line.text} | line.row for line in lines]
-            for name, lines in found.lines()
-        },
-        "relations": {
-            name: {
-                one.name: {way: best.accuracy for way, best in one.ways.items()}
-                for one in found.relations(name)
-            }
-            for name in found.corpora
-        },
-        "left_out": found.record["left_out"],
-        "intact": found.record.get("intact", []),
-        "effects": found.effects() if found.ablation.num_rows else [],
-    }
 
 
 def main() -> None:

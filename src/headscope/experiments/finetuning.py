@@ -26,7 +26,7 @@ from headscope.errors import HeadscopeError
 from headscope.evidence.paired import Resamples
 from headscope.interrupt import heed
 from headscope.model import Model, fresh
-from headscope.model.loading import pad_id
+from headscope.model.finding import pad_id
 from headscope.progress import Silent
 from headscope.tasks import Case, Classification, Regression
 

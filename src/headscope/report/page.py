@@ -22,7 +22,8 @@ import vl_convert
 
 from headscope.report.arcs import Picture
 from headscope.report.charts import map_chart, spec
-from headscope.report.panels import Panel, panels
+from headscope.report.panel import Panel
+from headscope.report.panels import panels
 from headscope.report.summary import COLUMNS
 from headscope.report.tables import LINKING, WAYS, across
 from headscope.report.views import View, views

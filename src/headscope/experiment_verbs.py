@@ -1,0 +1,177 @@
+"""The verbs of experiments: finetune, compare, ablate."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headscope import corpus
+from headscope.ablate import ablate
+from headscope.compare import compare
+from headscope.evidence.sequential import Decider
+from headscope.experiments.finetuning import Recipe, Start
+from headscope.finetune import COLUMNS, cells, finetune, table
+from headscope.model import load
+from headscope.passes import Options
+from headscope.progress import progress_for_terminal
+from headscope.tasks import task
+from headscope.verbs import (
+    Device,
+    Dtype,
+    Figures,
+    GlueDir,
+    Json,
+    MaxLength,
+    ModelName,
+    Seed,
+    TaskName,
+    app,
+    finish,
+    plainly,
+)
+
+
+@app.command("compare")
+@plainly
+def compare_command(
+    base: ModelName,
+    tuned: Annotated[str, typer.Argument(help="The model that was made from it.")],
+    data: Annotated[list[str], typer.Argument(help="A path, READER:PATH, glue/TASK, 'tour'.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same resumes.")],
+    beside: Annotated[
+        str | None, typer.Option(help="A third model whose statistics stand beside.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Names of analyses, with commas.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Leave out relations with fewer instances.")
+    ] = 100,
+    glue_dir: GlueDir = None,
+    max_length: MaxLength = None,
+    figures: Figures = None,
+    device: Device = "cpu",
+    dtype: Dtype = "float32",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """What fine-tuning changed: two models on the same texts, head by head."""
+    named = [one for one in (base, tuned, beside) if one is not None]
+    first, second, *third = (load(one, device=device, dtype=dtype) for one in named)
+    found = compare(
+        first,
+        second,
+        *(corpus.read(one, limit=limit, glue_dir=glue_dir) for one in data),
+        beside=third[0] if third else None,
+        out=out,
+        only=only.split(",") if only else None,
+        options=Options(max_length, seed=seed, rules=corpus.Rules(min_count=min_count)),
+        progress=progress_for_terminal(),
+        command=["headscope", *sys.argv[1:]],
+    )
+    finish(found, out, figures, as_json)
+
+
+@app.command("ablate")
+@plainly
+def ablate_command(
+    model: ModelName,
+    task_name: TaskName,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same resumes.")],
+    heads: Annotated[
+        list[str] | None,
+        typer.Option(help="Switch off these together, 'L3.H4,L5', and nothing else; repeatable."),
+    ] = None,
+    how: Annotated[str, typer.Option(help="What a head gives: uniform, zero or mean.")] = "uniform",
+    budget: Annotated[
+        bool, typer.Option("--budget", help="Stop trying a head whose verdict is decided.")
+    ] = False,
+    margin: Annotated[
+        float, typer.Option(help="With --budget: an effect so small is nothing.")
+    ] = 0.01,
+    error: Annotated[
+        float, typer.Option(help="With --budget: how often a head's verdict may be wrong.")
+    ] = 0.05,
+    part: Annotated[str, typer.Option(help="The part of the task to try it on.")] = "dev",
+    glue_dir: GlueDir = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many examples.")] = None,
+    max_length: MaxLength = None,
+    figures: Figures = None,
+    device: Device = "cpu",
+    dtype: Dtype = "float32",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Every head off, every layer off, one at a time: what a task loses or gains by it."""
+    wanted = task(task_name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
+    found = ablate(
+        load(model, head=wanted.head, device=device, dtype=dtype),
+        wanted,
+        out=out,
+        heads=heads,
+        how=how,
+        budget=Decider(margin, error) if budget else None,
+        max_length=max_length,
+        seed=seed,
+        progress=progress_for_terminal(),
+        command=["headscope", *sys.argv[1:]],
+    )
+    finish(found, out, figures, as_json)
+
+
+@app.command("finetune")
+@plainly
+def finetune_command(
+    model: ModelName,
+    tasks: Annotated[list[str], typer.Argument(help="glue/NAME, classify:FILE, imdb:FOLDER.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The model's folder; resumes.")],
+    random_init: Annotated[
+        bool, typer.Option("--random-init", help="Start from random weights.")
+    ] = False,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Train only what is on top of the encoder.")
+    ] = False,
+    whole_table: Annotated[
+        bool, typer.Option("--table", help="All starts, each in a folder of its own under OUT.")
+    ] = False,
+    seeds: Annotated[str, typer.Option(help="With --table: seeds, with commas.")] = "0",
+    epochs: Annotated[float, typer.Option(min=0.01)] = 3,
+    batch: Annotated[int, typer.Option(min=1, help="Examples in a batch.")] = 32,
+    rate: Annotated[float | None, typer.Option(help="Of learning; 2e-5, frozen 1e-3.")] = None,
+    length: Annotated[int, typer.Option(help="Cut texts to so many pieces.")] = 128,
+    train: Annotated[str, typer.Option(help="The part to learn from.")] = "train",
+    dev: Annotated[str, typer.Option(help="The part to test on; a file for classify.")] = "dev",
+    glue_dir: GlueDir = None,
+    limit: Annotated[int | None, typer.Option(help="Learn from the first so many only.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fine-tune on a task, or on several from every start (Kovaleva's table)."""
+    start = Start.RANDOM if random_init else Start.FROZEN if frozen else Start.PRETRAINED
+    recipe = Recipe(start, epochs, batch, rate, length, seed)
+    options: dict[str, Any] = {"glue_dir": glue_dir, "train": train, "dev": dev, "limit": limit}
+    if len(tasks) > 1 and not whole_table:
+        raise typer.BadParameter("several tasks need --table: a folder for each")
+    if whole_table:
+        numbers = [int(one) for one in seeds.split(",")]
+        rows = table(model, tasks, out, recipe=recipe, seeds=numbers, **options)
+    else:
+        record = finetune(model, tasks[0], out, recipe=recipe, **options)
+        rows = [{"task": tasks[0], "start": str(start)} | row for row in record["trained"]]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    lines = Table(title=f"{model}: metrics on the development part, per cent")
+    made = cells(rows)
+    filled = [place for place in range(len(COLUMNS)) if any(line[place] != "-" for line in made)]
+    for place in filled:
+        lines.add_column(COLUMNS[place])
+    for line in made:
+        lines.add_row(*(line[place] for place in filled))
+    Console().print(lines)
+    print(out.resolve())

@@ -1,0 +1,108 @@
+"""Heads off: what a task loses or gains, with the paper's figures and how to read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from headscope.report.charts import Chart, heat_map, layer_bars
+from headscope.report.panel import SHOWN, Panel
+from headscope.report.summary import interval, number
+from headscope.runs import Results, rows_of
+
+Row = dict[str, Any]
+VERDICTS = {"helps": "help", "hurts": "hurt", "nothing": "do nothing", "unclear": "are unclear"}
+
+
+def ablation(one: Results) -> Iterator[Panel]:
+    """What a task loses or gains when heads and layers are off."""
+    if not one.ablation.num_rows:
+        return
+    record = one.record
+    name, task = record["study"]["model"]["name"], record["study"]["task"]["name"]
+    for intact in record["intact"]:
+        metric = intact["metric"]
+        rows = rows_of(one.ablation, metric=metric)
+        gains = [row | gained(row, intact) for row in rows]
+        heads, layers, sets = (
+            [row for row in gains if row["unit"] == unit] for unit in ("head", "layer", "set")
+        )
+        unit = "points" if intact["share"] else "nats"
+        charts = []
+        if heads:
+            charts.append(
+                Chart(
+                    f"ablation-{metric}-heads", f"{metric} with one head off",
+                    f"How much {metric} gains (blue) or loses (orange) when a head attends "
+                    "uniformly; white: nothing changes. A cell may differ from white by chance: "
+                    "the table below says what is sure.",
+                    heat_map(heads, "points"), heads,
+                )
+            )  # fmt: skip
+        if layers:
+            charts.append(
+                Chart(
+                    f"ablation-{metric}-layers", f"{metric} with all heads of a layer off",
+                    "Bars: the gain or loss; lines: 95% intervals of the paired difference. A line "
+                    "that crosses 0 may be chance.",
+                    layer_bars(unit), layers=layers,
+                )
+            )  # fmt: skip
+        yield Panel(
+            f"Heads off: {name} on {task}, {metric}",
+            list(_said(record, intact, heads or sets)),
+            charts,
+            ("off", metric, "difference", "95% interval", "q", "predictions changed", "verdict"),
+            [_line(row, intact) for row in _extremes(heads) + layers + sets],
+        )
+
+
+def gained(row: Row, intact: Row) -> Row:
+    """The gain by having something off, so that more is better whatever the metric."""
+    sign = intact["better"]
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return {"value": sign * row["delta"], "low": low, "high": high, "baseline": 0.0, "of": row}
+
+
+def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
+    how = record["study"]["options"]["how"]
+    ways = {"uniform": "attends alike to all tokens that it may see", "zero": "gives nothing",
+            "mean": "gives its mean output"}  # fmt: skip
+    yield (
+        f"The intact model has {intact['metric']} {_value(intact['value'], intact)} "
+        f"[{_value(intact['low'], intact)}, {_value(intact['high'], intact)}] on "
+        f"{record['examples']:,} examples"
+        + (f"; always guessing the commonest class would have {_value(intact['nothing'], intact)}"
+           if intact["nothing"] is not None else "")
+        + f". A head that is off {ways[how]}. Differences are paired, q is corrected over all "
+        "heads."
+    )  # fmt: skip
+    counts = Counter(row["of"]["verdict"] for row in rows)
+    parts = [f"{counts[key]} {said}" for key, said in VERDICTS.items() if counts[key]]
+    yield (
+        f"Of {len(rows)}, {', '.join(parts)}. Helps: the task is worse without it; hurts: it is "
+        "better without it (both corrected); nothing: the interval lies within one point of 0; "
+        "unclear: the data do not tell."
+    )
+    yield from (f"Note: {warning}." for warning in record["warnings"])
+
+
+def _value(value: float, intact: Row) -> str:
+    return number(value, "share" if intact["share"] else "nats")
+
+
+def _extremes(rows: list[Row]) -> list[Row]:
+    """The heads whose loss is felt most and those one is better off without."""
+    ranked = sorted(rows, key=lambda row: row["value"])
+    return ranked if len(ranked) <= 2 * SHOWN else ranked[:SHOWN] + ranked[-SHOWN:]
+
+
+def _line(row: Row, intact: Row) -> tuple[str, ...]:
+    found = row["of"]
+    unit = "points" if intact["share"] else "nats"
+    return (
+        found["name"], _value(found["value"], intact), number(found["delta"], unit),
+        interval(found, unit), f"{found['q']:.3f}", f"{found['changed']:,} of {found['n']:,}",
+        found["verdict"],
+    )  # fmt: skip
