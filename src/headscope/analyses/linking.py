@@ -47,7 +47,7 @@ class LinkFacts:
 
     def count(self, shard: list[Pieces]) -> None:
         """Count the links of some texts."""
-        links = [list(self.kind.links(pieces.example, self.rules)) for pieces in shard]
+        links = [self.kind.linked(pieces, self.rules) for pieces in shard]
         for link in (link for linked in links for link in linked):
             self.labels.setdefault(link.label, len(self.labels))
         buckets = np.array([bucket_of(pieces.example.unit) for pieces in shard])
@@ -145,6 +145,11 @@ class Linking(Analysis):
     def links(example: Example, rules: Rules) -> Iterator[Link]:
         """The links of an example."""
 
+    @classmethod
+    def linked(cls, pieces: Pieces, rules: Rules) -> list[Link]:
+        """The links of an example, found once for survey and pass."""
+        return pieces.once((cls, rules), lambda example: list(cls.links(example, rules)))
+
     @cached_property
     @abstractmethod
     def pooled(self) -> dict[str, list[str]]:
@@ -171,7 +176,7 @@ class Linking(Analysis):
         """Choose the texts of each label that rank lowest."""
         order = sorted(shard, key=lambda pieces: (rank(pieces), pieces.example.id))
         for pieces in order:
-            for label in {link.label for link in self.links(pieces.example, self.rules)}:
+            for label in {link.label for link in self.linked(pieces, self.rules)}:
                 wanted = self._wanted.setdefault(label, [])
                 if len(wanted) < SHOWN:
                     wanted.append(id(pieces))
@@ -194,7 +199,7 @@ class Linking(Analysis):
         self._keep(words, batch)
 
     def _ask(self, batch: Batch) -> tuple[Cases, Tensor, Tensor]:
-        links = [self.links(pieces.example, self.rules) for pieces in batch.pieces]
+        links = [self.linked(pieces, self.rules) for pieces in batch.pieces]
         asked = ask(batch.pieces, links, self.labels)
         cases = Cases.of(batch, asked, self.rates, len(self.labels))
         ones = torch.ones(len(cases.query), 1, device=batch.ids.device)
@@ -218,7 +223,7 @@ class Linking(Analysis):
                 pieces = self._chosen[key]
                 links = [
                     [link.source, link.target, link.label]
-                    for link in self.links(pieces.example, self.rules)
+                    for link in self.linked(pieces, self.rules)
                 ]
                 record = {"words": list(pieces.words), "links": links}
                 drawn = np.stack(self._drawn[key])  # (layer, direction, head, word)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from headscope.corpus.example import Example
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedTokenizerBase
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,13 @@ class Pieces:
     word: NDArray[np.int64]
     words: tuple[str, ...]
     lost: int = 0
+    _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: object, compute: Callable[[Example], Result]) -> Result:
+        """What depends on the example alone: computed for whoever asks first, kept for others."""
+        if key not in self._known:
+            self._known[key] = compute(self.example)
+        return cast(Result, self._known[key])
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -135,18 +135,18 @@ class _Words:
     def column(self, place: int) -> tuple[str, ...]:
         """A column; empty where nothing in it is filled in."""
         cells = tuple(row[place] for _, row in self.rows)
-        return cells if any(cell != "_" for cell in cells) else ()
+        return cells if set(cells) != {"_"} else ()
 
     def heads(self) -> tuple[int, ...]:
         """Positions of the heads from 0, -1 for the root; empty where there is no tree."""
-        if all(row[6] == "_" for _, row in self.rows):
-            return ()
-        heads = []
-        for position, (number, row) in enumerate(self.rows, 1):
-            if not row[6].isdecimal() or int(row[6]) > len(self.rows) or int(row[6]) == position:
-                allowed = f"a number from 0 to {len(self.rows)}, and not the word's own"
+        cells = self.column(6)
+        size = len(cells)
+        heads = [int(cell) - 1 if cell.isdecimal() else size for cell in cells]
+        for position, head in enumerate(heads):
+            if head >= size or head == position:
+                number, row = self.rows[position]
+                allowed = f"a number from 0 to {size}, and not the word's own"
                 raise InputError(f"the head is {row[6]!r}, not {allowed}", self.path, number)
-            heads.append(int(row[6]) - 1)
         return tuple(heads)
 
     def bracketed(self, number: int, row: list[str], start: int, end: int) -> None:
