@@ -21,7 +21,13 @@ EVERY = 10.0
 
 
 class Silent:
-    """Says nothing."""
+    """Says nothing.
+
+    Attributes:
+        heard: whether what is said reaches anybody; what is costly to say is not worked out if not.
+    """
+
+    heard = False
 
     def __enter__(self) -> Silent:
         return self
@@ -45,6 +51,8 @@ class Silent:
 class Lines(Silent):
     """Plain lines on standard error, one every few seconds, for logs."""
 
+    heard = True
+
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
@@ -66,6 +74,8 @@ class Lines(Silent):
 
 class Bar(Silent):
     """A progress bar on a terminal."""
+
+    heard = True
 
     def __init__(self) -> None:
         self.console = Console(stderr=True)

@@ -56,7 +56,8 @@ def scan(
             _nothing_to_do(plans)
         models = [model] + ([untrained(model, options.seed)] if options.random_weights else [])
         passes = [one for watched in models for plan in plans for one in plan.passes(watched)]
-        shown.say(forecast(passes))
+        if shown.heard:
+            shown.say(forecast(passes))
         left_out = {plan.corpus.name: plan.left_out for plan in plans}
         kept = about(command) | {"study": study, "left_out": left_out}
         if out is None:
