@@ -133,7 +133,7 @@ def side_by_side(one: Results, corpus: str) -> Panel:
         for statistic in analysis["statistics"]
         for group, text in statistic["headlines"].items()
     ]
-    for name, statistic, group, text in headlines[:SIDE_BY_SIDE]:
+    for name, statistic, group, text in headlines:
         found = [
             row | {"series": roles[row["weights"]]}
             for row in rows_of(one.heads, corpus=corpus, analysis=name,
@@ -143,7 +143,7 @@ def side_by_side(one: Results, corpus: str) -> Panel:
         ]  # fmt: skip
         heads = [row for row in found if row["head"] is not None]
         layers = [row for row in found if row["head"] is None]
-        if layers:
+        if layers and len(charts) < SIDE_BY_SIDE:
             charts.append(
                 Chart(f"side-{name}-{text}".replace(" ", "-"), text, "",
                       layer_curve(list(roles.values()), statistic["unit"],
