@@ -126,7 +126,7 @@ def side_by_side(one: Results, corpus: str) -> Panel:
     models = one.record["study"]["models"]
     roles = {"base": f"{models['base']['name']} (base)", "tuned": "fine-tuned from it",
              "beside": f"{models['beside']['name']} (beside)"}  # fmt: skip
-    charts = []
+    charts: list[Chart] = []
     headlines = [
         (analysis["analysis"], statistic, group or None, text)
         for analysis in one.record["analyses"]
