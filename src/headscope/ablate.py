@@ -45,7 +45,7 @@ def ablate(
 
     >>> found = ablate("minilm", task_named("tour", limit=24), heads=["L0.H0", "L5"])
     >>> [row["name"] for row in found.effects()]
-    ['L0.H0', 'L5']
+    ['L5', 'L0.H0']
     """
     task = task if isinstance(task, Task) else task_named(task)
     model = model if isinstance(model, Model) else load(model, head=task.head)

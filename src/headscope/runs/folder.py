@@ -126,7 +126,7 @@ class RunFolder:
 
     def finish(self, results: Results) -> None:
         """Write the tables, then the record that says so, then drop the checkpoints."""
-        made = [name for name in TABLES if getattr(results, name).num_rows]
+        made = results.made
         for name in made:
             write(self.path / TABLES[name][0], _parquet(getattr(results, name)))
         self.record |= results.record | {"tables": made}

@@ -111,6 +111,16 @@ class Results:
     arcs: pa.Table = field(default_factory=ARCS.empty_table)
     ablation: pa.Table = field(default_factory=ABLATION.empty_table)
 
+    @property
+    def made(self) -> list[str]:
+        """The tables that belong to the run; those of a scan do even where one is empty."""
+        scanned = bool(self.record.get("corpora"))
+        return [
+            name
+            for name in TABLES
+            if getattr(self, name).num_rows or (scanned and name != "ablation")
+        ]
+
     @classmethod
     def read(cls, folder: Path | str) -> Results:
         """Read a finished run folder."""
