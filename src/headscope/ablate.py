@@ -13,10 +13,10 @@ from headscope.evidence.sequential import Decider
 from headscope.experiments.ablation import Ablation, chosen_sets, every_head_and_layer
 from headscope.found import Found
 from headscope.model import How, Model, load
-from headscope.progress import Silent, progress_for_terminal
-from headscope.runs import Results, RunFolder, check_folder, run
+from headscope.progress import Silent
+from headscope.recorded import Work, recorded, versions
+from headscope.runs import Results, RunFolder, run
 from headscope.runs.results import ABLATION
-from headscope.study import about, versions
 from headscope.tasks import Task
 from headscope.tasks import task as task_named
 
@@ -59,21 +59,15 @@ def ablate(
                     "budget": asdict(budget) if budget else None},
         "versions": versions(),
     }  # fmt: skip
-    earlier = check_folder(Path(out), study) if out is not None else None
-    if earlier and earlier["status"] == "complete":
-        return Found.read(out or "")
-    with progress or progress_for_terminal() as shown:
+
+    def prepare(shown: Silent) -> Work:
         work = Ablation(model, task, variants, How(how), max_length, seed, budget, shown)
-        kept = about(command) | {"study": study}
-        if out is None:
-            return Found(**vars(_work(work, None, kept)))
-        with RunFolder(Path(out), study, about(command)) as folder:
-            found = Found(**vars(_work(work, folder, kept)))
-            found.report(Path(out) / "report.html")
-            return found
+        return lambda folder: _work(work, folder)
+
+    return recorded(study, prepare, out=out, progress=progress, command=command)
 
 
-def _work(work: Ablation, folder: RunFolder | None, kept: dict[str, Any]) -> Results:
+def _work(work: Ablation, folder: RunFolder | None) -> Results:
     """Do the sweep and turn the predictions into a table."""
     shown = work.progress
     shown.say(
@@ -86,9 +80,6 @@ def _work(work: Ablation, folder: RunFolder | None, kept: dict[str, Any]) -> Res
     warnings = work.warnings()
     for warning in warnings:
         shown.say(f"note: {warning}")
-    record = kept | {"analyses": [], "corpora": [], "left_out": {}}  # nothing was scanned
+    record: dict[str, Any] = {"tables": ["ablation"], "analyses": [], "corpora": [], "left_out": {}}
     record |= {"intact": work.intact(), "warnings": warnings, "examples": len(work.cases)}
-    results = Results(record, ablation=pa.Table.from_pylist(work.rows(), schema=ABLATION))
-    if folder:
-        folder.finish(results)
-    return results
+    return Results(record, ablation=pa.Table.from_pylist(work.rows(), schema=ABLATION))

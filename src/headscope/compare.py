@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from headscope.analyses import choose
 from headscope.analyses.maps import MAPS
@@ -18,9 +17,10 @@ from headscope.found import Found
 from headscope.gather import Gathered
 from headscope.model import LayerAttention, Model, load
 from headscope.passes import Options, Pass, Watching
-from headscope.progress import Silent, progress_for_terminal
-from headscope.runs import Results, RunFolder, check_folder, run
-from headscope.study import Plan, about, check, describe, planned
+from headscope.progress import Silent
+from headscope.recorded import Work, recorded
+from headscope.runs import Results, RunFolder, run
+from headscope.study import Plan, check, describe, left_out, planned
 
 BASE, TUNED, BESIDE, DIFFERENCE = "base", "tuned", "beside", "difference"
 """The values of the column `weights`: who a number is of."""
@@ -61,19 +61,12 @@ def compare(
     check(models[BASE], corpora, options)
     study = describe(models[BASE], corpora, kinds, options) | {"experiment": CHANGE}
     study |= {"models": {role: model.describe() for role, model in models.items()}}
-    earlier = check_folder(Path(out), study) if out is not None else None
-    if earlier and earlier["status"] == "complete":
-        return Found.read(out or "")
-    with progress or progress_for_terminal() as shown:
+
+    def prepare(shown: Silent) -> Work:
         plans = planned(models[BASE], corpora, kinds, options, shown)
-        left_out = {one.corpus.name: one.left_out for one in plans}
-        kept = about(command) | {"study": study, "left_out": left_out}
-        if out is None:
-            return Found(**vars(_work(models, plans, None, kept)))
-        with RunFolder(Path(out), study, about(command)) as folder:
-            found = Found(**vars(_work(models, plans, folder, kept)))
-            found.report(Path(out) / "report.html")
-            return found
+        return lambda folder: _work(models, plans, folder)
+
+    return recorded(study, prepare, out=out, progress=progress, command=command)
 
 
 @dataclass
@@ -124,9 +117,7 @@ def _all(observers: list[Callable[[LayerAttention], None]]) -> Callable[[LayerAt
     return observe
 
 
-def _work(
-    models: dict[str, Model], plans: list[Plan], folder: RunFolder | None, kept: dict[str, Any]
-) -> Results:
+def _work(models: dict[str, Model], plans: list[Plan], folder: RunFolder | None) -> Results:
     """Do every pass and turn what it brought in into tables."""
     gathered, part = Gathered(), 0
     for one in plans:
@@ -137,10 +128,7 @@ def _work(
             lead.progress.end()
             part += 1
             gather(gathered, step, harvest)
-    results = gathered.results(kept)
-    if folder:
-        folder.finish(results)
-    return results
+    return gathered.results(left_out(plans))
 
 
 def gather(gathered: Gathered, step: Lockstep, harvest: Harvest) -> None:

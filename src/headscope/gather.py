@@ -72,6 +72,7 @@ class Gathered:
     def record(self) -> Row:
         """What the run's record keeps of the numbers."""
         return {
+            "tables": ["heads", "chosen", "maps", "arcs"],
             "analyses": list(self.analyses.values()),
             "corpora": list(self.corpora.values()),
             "seconds": round(time.perf_counter() - self.begun, 1),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +14,9 @@ from headscope.found import Found
 from headscope.gather import Gathered
 from headscope.model import Model, load, untrained
 from headscope.passes import Options, Pass, forecast, survey
-from headscope.progress import Silent, progress_for_terminal
-from headscope.runs import FORMAT, Results, RunFolder, check_folder, run
+from headscope.progress import Silent
+from headscope.recorded import Work, recorded, versions
+from headscope.runs import Results, RunFolder, run
 
 
 def scan(
@@ -47,10 +45,8 @@ def scan(
     kinds = choose(list(only) if only is not None else None)
     check(model, corpora, options)
     study = describe(model, corpora, kinds, options)
-    earlier = check_folder(Path(out), study) if out is not None else None
-    if earlier and earlier["status"] == "complete":
-        return Found.read(out or "")
-    with progress or progress_for_terminal() as shown:
+
+    def prepare(shown: Silent) -> Work:
         plans = planned(model, corpora, kinds, options, shown)
         if only is not None:
             _nothing_to_do(plans)
@@ -58,14 +54,9 @@ def scan(
         passes = [one for watched in models for plan in plans for one in plan.passes(watched)]
         if shown.heard:
             shown.say(forecast(passes))
-        left_out = {plan.corpus.name: plan.left_out for plan in plans}
-        kept = about(command) | {"study": study, "left_out": left_out}
-        if out is None:
-            return Found(**vars(_work(passes, None, kept)))
-        with RunFolder(Path(out), study, about(command)) as folder:
-            found = Found(**vars(_work(passes, folder, kept)))
-            found.report(Path(out) / "report.html")
-            return found
+        return lambda folder: _work(passes, folder, left_out(plans))
+
+    return recorded(study, prepare, out=out, progress=progress, command=command)
 
 
 def check(model: Model, corpora: list[Corpus], options: Options) -> None:
@@ -171,15 +162,9 @@ def describe(
     }
 
 
-def versions() -> dict[str, str]:
-    """What a study's numbers depend on besides its inputs."""
-    return {name: version(name) for name in ("headscope", "torch", "transformers")}
-
-
-def about(command: Sequence[str]) -> dict[str, Any]:
-    """Who made a run, with what."""
-    system = {"python": platform.python_version(), "platform": platform.platform()}
-    return {"command": list(command) or sys.argv, "system": system, "format": FORMAT}
+def left_out(plans: list[Plan]) -> dict[str, Any]:
+    """For the record: what could not be done with which corpus, and why."""
+    return {"left_out": {one.corpus.name: one.left_out for one in plans}}
 
 
 def _work(passes: list[Pass], folder: RunFolder | None, kept: dict[str, Any]) -> Results:
@@ -192,7 +177,4 @@ def _work(passes: list[Pass], folder: RunFolder | None, kept: dict[str, Any]) ->
         harvest = run(one.shards(), one.work, folder, part, one)
         one.progress.end()
         gathered.add(one, harvest)
-    results = gathered.results(kept)
-    if folder:
-        folder.finish(results)
-    return results
+    return gathered.results(kept)

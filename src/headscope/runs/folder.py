@@ -126,10 +126,9 @@ class RunFolder:
 
     def finish(self, results: Results) -> None:
         """Write the tables, then the record that says so, then drop the checkpoints."""
-        made = results.made
-        for name in made:
+        for name in results.record["tables"]:
             write(self.path / TABLES[name][0], _parquet(getattr(results, name)))
-        self.record |= results.record | {"tables": made}
+        self.record |= results.record
         self.record |= {"status": "complete", "finished": _now()}
         self._write_record()
         for old in self.path.glob("checkpoint-*.npz"):

@@ -94,14 +94,14 @@ class Results:
     """The record of a run and its tables.
 
     Attributes:
-        record: what run.json holds.
+        record: what run.json holds; its `tables` are those that the run makes.
         heads: one row per number (see `evidence.COLUMNS`).
         chosen: the best heads, cross-fitted (best.parquet); the same columns.
         maps: attention maps of a few texts.
         arcs: what the best heads do on a few annotated texts.
         ablation: what a task's metric is without a head, a layer, a set of heads.
 
-    A run has the tables that it makes; the others are empty.
+    The tables that a run does not make are empty.
     """
 
     record: dict[str, Any]
@@ -110,16 +110,6 @@ class Results:
     maps: pa.Table = field(default_factory=MAPS.empty_table)
     arcs: pa.Table = field(default_factory=ARCS.empty_table)
     ablation: pa.Table = field(default_factory=ABLATION.empty_table)
-
-    @property
-    def made(self) -> list[str]:
-        """The tables that belong to the run; those of a scan do even where one is empty."""
-        scanned = bool(self.record.get("corpora"))
-        return [
-            name
-            for name in TABLES
-            if getattr(self, name).num_rows or (scanned and name != "ablation")
-        ]
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:
