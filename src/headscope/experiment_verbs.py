@@ -142,7 +142,8 @@ def finetune_command(
     seeds: Annotated[str, typer.Option(help="With --table: seeds, with commas.")] = "0",
     epochs: Annotated[float, typer.Option(min=0.01)] = 3,
     batch: Annotated[int, typer.Option(min=1, help="Examples in a batch.")] = 32,
-    rate: Annotated[float | None, typer.Option(help="Of learning; 2e-5, frozen 1e-3.")] = None,
+    rate: Annotated[float, typer.Option(help="Of learning.")] = 2e-5,
+    head_rate: Annotated[float, typer.Option(help="Of learning, with a frozen encoder.")] = 1e-3,
     length: Annotated[int, typer.Option(help="Cut texts to so many pieces.")] = 128,
     train: Annotated[str, typer.Option(help="The part to learn from.")] = "train",
     dev: Annotated[str, typer.Option(help="The part to test on; a file for classify.")] = "dev",
@@ -153,7 +154,7 @@ def finetune_command(
 ) -> None:
     """Fine-tune on a task, or on several from every start (Kovaleva's table)."""
     start = Start.RANDOM if random_init else Start.FROZEN if frozen else Start.PRETRAINED
-    recipe = Recipe(start, epochs, batch, rate, length, seed)
+    recipe = Recipe(start, epochs, batch, rate, head_rate, length, seed)
     options: dict[str, Any] = {"glue_dir": glue_dir, "train": train, "dev": dev, "limit": limit}
     if len(tasks) > 1 and not whole_table:
         raise typer.BadParameter("several tasks need --table: a folder for each")

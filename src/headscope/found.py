@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.csv
 
+from headscope.atomic import write
 from headscope.errors import HeadscopeError
 from headscope.naming import head_name
 from headscope.report import figures, summary, tables, write_report
 from headscope.runs import Results, rows_of
-from headscope.runs.atomic import write
 
 if TYPE_CHECKING:
     import pandas

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.maps import SHOWN
+from headscope.atomic import write_text
 from headscope.corpus import Example
 from headscope.errors import HeadscopeError
 from headscope.model import LayerAttention, Model, load
 from headscope.naming import head_name
 from headscope.report.page import look_page
-from headscope.runs.atomic import write_text
 
 
 @dataclass(frozen=True)

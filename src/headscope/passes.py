@@ -75,7 +75,7 @@ def survey(
     found.facts = {name: facts for name, facts in asked.items() if facts is not None}
     for shard in shards(model, corpus, options, inputs):
         for pieces in shard:
-            _within_limit(pieces, model, corpus, options)
+            model.check_whole(pieces, options.max_length, corpus.paths[0])
             if counting:
                 found.frequencies.count(pieces.words)
         found.count(shard)
@@ -88,16 +88,6 @@ def survey(
             f"{options.max_length} pieces; {found.lost:,} pieces are not seen"
         )
     return found
-
-
-def _within_limit(pieces: Pieces, model: Model, corpus: Corpus, options: Options) -> None:
-    if pieces.lost and options.max_length is None:
-        length = len(pieces) + pieces.lost
-        raise InputError(
-            f"example {pieces.example.id} has {length} pieces and {model.name} takes "
-            f"{model.max_length}; to cut long texts, ask for it: --max-length {model.max_length}",
-            corpus.paths[0],
-        )
 
 
 def shards(

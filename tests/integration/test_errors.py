@@ -133,7 +133,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("a small tmpfs cannot be mounted here (needs root)")
     yield place
-    subprocess.run(["umount", str(place)], check=True)
+    subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def test_a_full_disk(run: Run, model: Path, corpus: Path, small_disk: Path) -> None:
@@ -141,6 +141,21 @@ def test_a_full_disk(run: Run, model: Path, corpus: Path, small_disk: Path) -> N
     assert_one_sentence(*told, "cannot write", "the disk is full")
     left = {path.name for path in (small_disk / "run").iterdir()}
     assert left <= {"run.json"}  # no half-written file, no temporary one
+
+
+def test_a_training_that_has_no_room(
+    run: Run, model: Path, small_disk: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("text,label\nab cd,x\nef gh,y\n", encoding="utf-8")
+    options = ["--dev", data, "--epochs", 1]
+    task = f"classify:{data}"
+    told = run("finetune", model, task, "-o", small_disk / "full", *options)
+    assert_one_sentence(*told, "cannot write", "the disk is full")
+    told = run("finetune", model, task, "-o", "/proc/headscope", *options)
+    assert_one_sentence(*told, "cannot write /proc/headscope")
+    left = {path.name for path in (small_disk / "full").rglob("*")}
+    assert left <= {"headscope.json", "checkpoints"}  # no half-written checkpoint
 
 
 def test_models_that_do_not_load(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,9 @@ def test_a_killed_training_goes_on_to_the_same_model(movies: Path, tuned: Path) 
     options: dict[str, Any] = {"dev": str(movies), "recipe": SHORT}
     with pytest.raises(KeyboardInterrupt):
         hs.finetune("minilm", f"classify:{movies}", folder, progress=Stop(6), **options)
+    torn = folder / "checkpoints" / "checkpoint-6"  # as a kill in the midst of saving leaves it
+    shutil.copytree(folder / "checkpoints" / "checkpoint-4", torn)
+    (torn / "trainer_state.json").write_text("{", encoding="utf-8")
     again = Stop()
     hs.finetune("minilm", f"classify:{movies}", folder, progress=again, **options)
     assert (again.begun, again.steps) == (4, 4)  # the first epoch is not done again
@@ -89,6 +93,20 @@ def test_a_killed_training_goes_on_to_the_same_model(movies: Path, tuned: Path) 
     options["recipe"] = Recipe(epochs=1)
     with pytest.raises(HeadscopeError, match="holds another training"):
         hs.finetune("minilm", f"classify:{movies}", folder, **options)
+
+
+@pytest.mark.parametrize("family", ["distilbert", "modernbert", "roberta", "mpnet", "gpt2"])
+def test_families_without_segments_can_be_tuned(family: str, movies: Path) -> None:
+    start, folder = movies.parent / family, movies.parent / f"{family}-tuned"
+    model = tiny(family)
+    model.network.config.pad_token_id = 0  # a decoder's classifier looks for the last real token
+    model.network.save_pretrained(start)
+    model.tokenizer.save_pretrained(start)
+    hs.finetune(start, f"classify:{movies}", folder, dev=str(movies), recipe=SHORT,
+                progress=Silent())  # fmt: skip
+    before, after = (hs.load(one).network.state_dict() for one in (start, folder))
+    name = next(name for name in before if "layer" in name or name.startswith("h."))
+    assert not torch.equal(before[name], after[name])
 
 
 def test_the_table_of_three_starts(movies: Path, minilm: Model) -> None:

@@ -18,7 +18,7 @@ MAY: dict[str, set[str]] = {
     "runs": {"evidence"},
     "report": {"runs", "evidence"},
 }
-EVERYBODY = {"errors", "interrupt", "naming", "progress"}
+EVERYBODY = {"atomic", "errors", "interrupt", "naming", "progress"}
 
 
 def imported(path: Path) -> set[str]:

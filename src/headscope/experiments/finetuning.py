@@ -6,32 +6,35 @@ trained. A killed training goes on from its last epoch; the folder loads as any 
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import get_last_checkpoint
 
+from headscope.atomic import write_text, writing
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
-from headscope.evidence.paired import Resamples
 from headscope.interrupt import heed
 from headscope.model import Model, fresh
-from headscope.model.finding import pad_id
 from headscope.progress import Silent
 from headscope.tasks import Case, Classification, Regression
 
 RECORD = "headscope.json"
 CHECKPOINTS = "checkpoints"
+CHECKPOINT_SIZE = 3
+"""A checkpoint is so many times as large as the weights: Adam keeps two numbers for each."""
 Trained = Classification | Regression
 Row = dict[str, Any]
 
@@ -49,21 +52,23 @@ class Recipe:
     """How a model is fine-tuned; the defaults are the papers'.
 
     Attributes:
-        rate: of learning; None: 2e-5, and 1e-3 where only what is on top is trained.
+        rate: of learning.
+        head_rate: of learning where only what is on top is trained.
         length: texts are cut to so many pieces.
     """
 
     start: Start = Start.PRETRAINED
     epochs: float = 3
     batch: int = 32
-    rate: float | None = None
+    rate: float = 2e-5
+    head_rate: float = 1e-3
     length: int = 128
     seed: int = 0
 
     @property
     def learning_rate(self) -> float:
         """The rate that is used."""
-        return self.rate or (1e-3 if self.start is Start.FROZEN else 2e-5)
+        return self.head_rate if self.start is Start.FROZEN else self.rate
 
 
 @dataclass
@@ -85,8 +90,10 @@ class FineTuning:
     def study(self) -> Row:
         """What identifies the training."""
         recipe = asdict(self.recipe) | {"learning_rate": self.recipe.learning_rate}
+        del recipe["rate"], recipe["head_rate"]
         data = {"train": self.train.describe(), "dev": self.dev.describe()}
-        return json.loads(json.dumps({"model": self.name, "recipe": recipe} | data))  # type: ignore[no-any-return]
+        as_kept: Row = json.loads(json.dumps({"model": self.name, "recipe": recipe} | data))
+        return as_kept
 
     def run(self) -> Row:
         """Train, evaluate, save; what was found is returned and kept beside the model."""
@@ -102,11 +109,13 @@ class FineTuning:
         length = min(recipe.length, model.max_length)
         before = self.evaluate(model, length)
         record = {"status": "running", "study": self.study, "untrained": before}
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._write(record)
-        self._train(model, length)
+        with self._saving(model):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write(record)
+            self._train(model, length)
         record |= {"trained": self.evaluate(model, length), "status": "complete"}
-        self._save(model, record)
+        with self._saving(model):
+            self._save(model, record)
         return record
 
     def _earlier(self) -> Row | None:
@@ -141,12 +150,11 @@ class FineTuning:
             disable_tqdm=True,
             remove_unused_columns=False,
         )
-        dataset = [as_features(case, self.train) for case in cases]
         trainer = Trainer(
             model=model.whole,
             args=arguments,
-            train_dataset=dataset,
-            data_collator=lambda some: padded(some, pad_id(model.tokenizer)),
+            train_dataset=[{"input_ids": case.texts[0].ids, "case": case} for case in cases],
+            data_collator=lambda some: self._features(model, [one["case"] for one in some]),
             callbacks=[Steps(self.progress, f"{self.name} on {self.train.name}")],
         )
         trainer.remove_callback(PrinterCallback)
@@ -158,19 +166,40 @@ class FineTuning:
         """The task's metrics on its development part, with intervals, as GLUE computes them."""
         cases = self.dev.cases(model, self.dev.examples, length)
         model.whole.train(False)
-        predictions = self.dev.predict(model, cases, Budget())
-        gold = np.array([case.gold for case in cases])
-        resamples = Resamples([case.example.unit for case in cases])
-        nothing = self.dev.knows_nothing(gold)
-        found = []
-        for metric in self.dev.metrics:
-            low, high, error = resamples.interval(metric, predictions, gold)
-            found.append(
-                {"metric": metric.name, "value": metric(predictions, gold), "low": low,
-                 "high": high, "error": error, "n": len(gold),
-                 "nothing": None if nothing is None else metric(nothing, gold)}
-            )  # fmt: skip
-        return found
+        return self.dev.score(self.dev.predict(model, cases, Budget()), cases)
+
+    def _features(self, model: Model, cases: list[Case]) -> dict[str, Tensor]:
+        """What the trainer hands to the model for some cases."""
+        kind = torch.long if isinstance(self.train, Classification) else torch.float
+        labels = torch.tensor([case.gold for case in cases]).to(kind)
+        batch = model.batch([case.texts[0] for case in cases])
+        return batch.inputs(model.network) | {"labels": labels.to(batch.ids.device)}
+
+    @contextmanager
+    def _saving(self, model: Model) -> Iterator[None]:
+        """Say in a sentence that the folder cannot take the model and its checkpoints."""
+        needed = CHECKPOINT_SIZE * sum(one.nbytes for one in model.whole.parameters())
+        place = next(one for one in (self.folder, *self.folder.absolute().parents) if one.exists())
+        with writing(self.folder):
+            if shutil.disk_usage(place).free < needed:
+                raise OSError(errno.ENOSPC, "no room for a checkpoint")
+            self._drop_torn()  # of a process that was killed
+            try:
+                yield
+            except (SafetensorError, RuntimeError) as error:  # what a full disk is called there
+                if shutil.disk_usage(place).free < needed:
+                    raise OSError(errno.ENOSPC, str(error)) from error
+                raise
+            finally:
+                self._drop_torn()
+
+    def _drop_torn(self) -> None:
+        """Remove checkpoints that are not whole; the trainer writes its state last."""
+        for one in (self.folder / CHECKPOINTS).glob("checkpoint-*"):
+            try:
+                json.loads((one / "trainer_state.json").read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                shutil.rmtree(one)
 
     def _save(self, model: Model, record: Row) -> None:
         """Write the model, then the record that says so, then drop the checkpoints."""
@@ -185,36 +214,13 @@ class FineTuning:
         shutil.rmtree(self.folder / CHECKPOINTS, ignore_errors=True)
 
     def _write(self, record: Row) -> None:
-        part = self.folder / f"{RECORD}.part"
-        part.write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
-        part.replace(self.folder / RECORD)
+        write_text(self.folder / RECORD, json.dumps(record, indent=2, ensure_ascii=False))
 
 
 def frozen(model: Model) -> list[nn.Parameter]:
     """The parameters of the encoder itself; a pooler belongs to what is on top."""
     named = model.network.named_parameters()
     return [parameter for name, parameter in named if not name.startswith("pooler.")]
-
-
-def as_features(case: Case, task: Trained) -> Row:
-    """A case as the trainer wants it."""
-    (pieces,) = case.texts
-    label = int(case.gold) if isinstance(task, Classification) else case.gold
-    return {"input_ids": pieces.ids.tolist(), "segments": pieces.segments.tolist(), "label": label}
-
-
-def padded(features: Sequence[Row], pad: int) -> dict[str, Tensor]:
-    """Cases padded to the longest of their batch."""
-    length = max(len(one["input_ids"]) for one in features)
-
-    def rows(name: str, fill: int) -> Tensor:
-        return torch.tensor([one[name] + [fill] * (length - len(one[name])) for one in features])
-
-    mask = [[1] * len(one["input_ids"]) for one in features]
-    attention = torch.tensor([one + [0] * (length - len(one)) for one in mask])
-    labels = torch.tensor([one["label"] for one in features])
-    return {"input_ids": rows("input_ids", pad), "token_type_ids": rows("segments", 0),
-            "attention_mask": attention, "labels": labels}  # fmt: skip
 
 
 class Steps(TrainerCallback):

@@ -28,7 +28,7 @@ from transformers import (
 from transformers.utils import logging
 
 from headscope.corpus import Example, Pieces, encode
-from headscope.errors import ModelError
+from headscope.errors import InputError, ModelError
 from headscope.model import bundled
 from headscope.model.adapters import Adapter
 from headscope.model.batch import Batch, make_batch
@@ -62,7 +62,7 @@ class Model:
     Attributes:
         name: as it was asked for.
         network: the encoder or decoder itself, without what is on top.
-        whole: the same with what is on top, where that was asked for.
+        headed: the same with what is on top, where that was asked for.
         layers, heads: the shape of its attention, as a dry run found it.
         max_length: the most tokens that it takes.
         weights: "trained" or "random".
@@ -81,18 +81,22 @@ class Model:
     max_length: int
     weights: str = "trained"
     made_up: frozenset[str] = frozenset()
-    whole: PreTrainedModel = field(default=None, repr=False)  # type: ignore[assignment]
+    headed: PreTrainedModel | None = field(default=None, repr=False)
     roles: Roles = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.roles = Roles(self.tokenizer)
-        self.whole = self.whole or self.network
 
     def __repr__(self) -> str:
         random = "" if self.weights == "trained" else " (random weights)"
         shape = f"{self.layers} layers x {self.heads} heads"
         kind = self.network.config.model_type
         return f"{self.name}{random}: {kind}, {shape}, at most {self.max_length} tokens"
+
+    @property
+    def whole(self) -> PreTrainedModel:
+        """The network with all that it has on top."""
+        return self.headed or self.network
 
     @cached_property
     def sha256(self) -> str:
@@ -121,13 +125,23 @@ class Model:
             "max_length": self.max_length,
             "parameters": sum(p.numel() for p in self.network.parameters()),
             "sha256": self.sha256,
-            "whole_sha256": self._hash(self.whole) if self.whole is not self.network else None,
+            "whole_sha256": self._hash(self.headed) if self.headed else None,
             "dtype": str(self.network.dtype).removeprefix("torch."),
         }
 
     def encode(self, examples: Sequence[Example], max_length: int | None = None) -> list[Pieces]:
         """Tokenize examples, cut to `max_length` (default: the model's limit)."""
         return encode(examples, self.tokenizer, max_length or self.max_length)
+
+    def check_whole(self, pieces: Pieces, max_length: int | None, path: Path) -> None:
+        """A text that was cut without anybody having asked for it is an error."""
+        if pieces.lost and max_length is None:
+            raise InputError(
+                f"example {pieces.example.id} has {len(pieces) + pieces.lost} pieces and "
+                f"{self.name} takes {self.max_length}; to cut long texts, ask for it: "
+                f"--max-length {self.max_length}",
+                path,
+            )
 
     @cached_property
     def specials(self) -> int:
@@ -275,13 +289,15 @@ def wrap(
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
     network.train(False)
-    whole, network = network, cast(PreTrainedModel, network.base_model)
+    headed, network = network, cast(PreTrainedModel, network.base_model)
     adapter, layers, heads = find_attention(network, tokenizer)
     adapter = adapter.placed(network)
     limits = [adapter.max_length(network.config), tokenizer.model_max_length]
     known = [int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
     limit = min(known, default=UNLIMITED)
-    return Model(name, network, tokenizer, adapter, layers, heads, limit, weights, whole=whole)
+    model = Model(name, network, tokenizer, adapter, layers, heads, limit, weights)
+    model.headed = headed if headed is not network else None
+    return model
 
 
 def _explain(name: str | Path, error: Exception) -> str:

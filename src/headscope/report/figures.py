@@ -7,12 +7,12 @@ from pathlib import Path
 
 import vl_convert
 
+from headscope.atomic import write_bytes, write_text, writing
 from headscope.report.charts import Chart
 from headscope.report.page import drawing
 from headscope.report.panels import panels
 from headscope.report.views import views
 from headscope.runs import Results
-from headscope.runs.atomic import write_bytes, write_text, writing
 
 
 def write_figures(results: list[Results], folder: Path) -> list[Path]:

@@ -20,6 +20,7 @@ from typing import Any, cast
 import jinja2
 import vl_convert
 
+from headscope.atomic import write_text
 from headscope.report.arcs import Picture
 from headscope.report.charts import map_chart, spec
 from headscope.report.panel import Panel
@@ -28,7 +29,6 @@ from headscope.report.summary import COLUMNS
 from headscope.report.tables import LINKING, WAYS, across
 from headscope.report.views import View, views
 from headscope.runs import Results
-from headscope.runs.atomic import write_text
 
 Record = dict[str, Any]
 

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from headscope.atomic import PART, write, write_text, writing
 from headscope.errors import RunError
 from headscope.evidence import Harvest
-from headscope.runs.atomic import PART, write, write_text, writing
 from headscope.runs.results import TABLES, Results
 
 LOCK = ".lock"

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.corpus import Budget, Corpus, Example, Pieces, plan
-from headscope.errors import HeadscopeError, InputError
+from headscope.errors import InputError
 from headscope.evidence.metrics import Metric
+from headscope.evidence.paired import Resamples
 from headscope.model import Batch, Head, Model
 
 Floats = NDArray[np.float64]
@@ -81,6 +82,15 @@ class Task(ABC):
     ) -> list[Case]:
         """Examples as the model sees them."""
 
+    def encode(
+        self, model: Model, examples: Sequence[Example], max_length: int | None
+    ) -> list[Pieces]:
+        """Tokenize examples; an error where one was cut and no one had asked for it."""
+        pieces = model.encode(examples, max_length)
+        for one in pieces:
+            model.check_whole(one, max_length, self.corpus.paths[0])
+        return pieces
+
     @abstractmethod
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
         """(times, case) predictions of a batch whose inputs stand `times` times in a row."""
@@ -110,6 +120,22 @@ class Task(ABC):
             found[list(batch.places)] = values.double().cpu().numpy()
         return found
 
+    def score(self, predictions: Floats, cases: list[Case], seed: int = 0) -> list[dict[str, Any]]:
+        """Every metric with its interval and error, and what knowing nothing would give."""
+        gold = np.array([case.gold for case in cases])
+        resamples = Resamples([case.example.unit for case in cases], seed=seed)
+        nothing = self.knows_nothing(gold)
+        found = []
+        for metric in self.metrics:
+            low, high, error = resamples.interval(metric, predictions, gold)
+            found.append(
+                {"metric": metric.name, "value": metric(predictions, gold), "low": low,
+                 "high": high, "error": error, "n": len(gold),
+                 "better": metric.better, "share": metric.share,
+                 "nothing": None if nothing is None else metric(nothing, gold)}
+            )  # fmt: skip
+        return found
+
     def knows_nothing(self, gold: Floats) -> Floats | None:
         """What a model would predict that knows the gold's distribution alone; None: no such."""
         return None
@@ -133,15 +159,3 @@ def graded(example: Example, corpus: Corpus) -> float:
             f"example {example.id} has the label {example.label!r}, which is not a score",
             corpus.paths[0],
         ) from None
-
-
-def fits(model: Model, pieces: list[Pieces], max_length: int | None) -> list[Pieces]:
-    """The same pieces; an error where a text was cut without having been asked for."""
-    for one in pieces:
-        if one.lost and max_length is None:
-            raise HeadscopeError(
-                f"example {one.example.id} has {len(one) + one.lost} pieces and {model.name} takes "
-                f"{model.max_length}; to cut long texts, ask for it: --max-length "
-                f"{model.max_length}"
-            )
-    return pieces

@@ -13,7 +13,7 @@ from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import ACCURACY, Metric
 from headscope.model import Head, Model
-from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task, fits
+from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task
 
 
 class Classification(Task):
@@ -46,7 +46,7 @@ class Classification(Task):
         self, model: Model, examples: Sequence[Example], max_length: int | None
     ) -> list[Case]:
         self._check(model)
-        pieces = fits(model, model.encode(examples, max_length), max_length)
+        pieces = self.encode(model, examples, max_length)
         return [
             Case(one.example, (one,), float(self.classes.index(str(one.example.label))))
             for one in pieces

@@ -16,7 +16,7 @@ from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS, Metric
 from headscope.model import Head, Model
-from headscope.tasks.base import Case, CaseBatch, Inputs, Task, fits
+from headscope.tasks.base import Case, CaseBatch, Inputs, Task
 
 SHARE = 0.15
 """Words that are masked, at least one a text (Devlin et al. 2019)."""
@@ -40,7 +40,7 @@ class MaskedLM(Task):
         if not isinstance(mask, int):
             raise HeadscopeError(f"{model.name}: its tokenizer has no mask token")
         made = []
-        for one in fits(model, model.encode(examples, max_length), max_length):
+        for one in self.encode(model, examples, max_length):
             words = np.unique(one.word[one.word >= 0])
             if not len(words):
                 continue

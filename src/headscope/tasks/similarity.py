@@ -12,7 +12,7 @@ from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import PEARSON, SPEARMAN, Metric
 from headscope.model import Head, Model
-from headscope.tasks.base import Case, CaseBatch, Inputs, Task, fits, graded
+from headscope.tasks.base import Case, CaseBatch, Inputs, Task, graded
 
 
 class Similarity(Task):
@@ -40,7 +40,7 @@ class Similarity(Task):
                 Example(one.id, text=one.pair or "", words=one.pair_words, document=one.document),
             )
         ]
-        pieces = fits(model, model.encode(texts, max_length), max_length)
+        pieces = self.encode(model, texts, max_length)
         return [
             Case(one, (first, second), graded(one, self.corpus))
             for one, first, second in zip(examples, pieces[::2], pieces[1::2], strict=True)
@@ -71,7 +71,7 @@ class Regression(Task):
                 f"{model.name} tells classes apart and {self.name} has scores; fine-tune it first "
                 "(headscope finetune)"
             )
-        pieces = fits(model, model.encode(examples, max_length), max_length)
+        pieces = self.encode(model, examples, max_length)
         return [Case(one.example, (one,), graded(one.example, self.corpus)) for one in pieces]
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
