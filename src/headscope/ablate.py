@@ -81,5 +81,5 @@ def _work(work: Ablation, folder: RunFolder | None) -> Results:
     for warning in warnings:
         shown.say(f"note: {warning}")
     record: dict[str, Any] = {"tables": ["ablation"], "analyses": [], "corpora": [], "left_out": {}}
-    record |= {"intact": work.intact(), "warnings": warnings, "examples": len(work.cases)}
-    return Results(record, ablation=pa.Table.from_pylist(work.rows(), schema=ABLATION))
+    record |= {"intact": work.intact, "warnings": warnings, "examples": len(work.cases)}
+    return Results(record, ablation=pa.Table.from_pylist(work.rows, schema=ABLATION))

@@ -14,6 +14,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 import headscope as hs
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError, InputError, ModelError
+from headscope.evidence import Harvest
 from headscope.evidence.sequential import Decider
 from headscope.experiments.ablation import Ablation, chosen_sets, every_head_and_layer, mean_outputs
 from headscope.model import Head, How, Model, disable, fresh
@@ -151,18 +152,49 @@ def test_sets_across_layers(minilm: Model) -> None:
 
 
 def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
-    one = task("tour")
-    whole = hs.ablate(minilm, one, progress=Silent())
-    saved = hs.ablate(minilm, one, budget=Decider(margin=0.05), progress=Silent())
+    one, margin = task("tour"), 0.05
+    whole = {row["name"]: row for row in hs.ablate(minilm, one, progress=Silent()).effects()}
+    saved = hs.ablate(minilm, one, budget=Decider(margin), progress=Silent())
     tried = [row["n"] for row in saved.effects("head")]
     assert min(tried) < len(one.examples)
     assert sum(tried) < 0.9 * len(tried) * len(one.examples)
-    verdicts = {row["name"]: row["verdict"] for row in whole.effects()}
-    for row in saved.effects():  # what is tried on everything is the same to the bit
-        if row["n"] == len(one.examples):
-            (other,) = (r for r in whole.effects() if r["name"] == row["name"])
+    for row in saved.effects():
+        other = whole[row["name"]]
+        if row["n"] == len(one.examples):  # tried on everything: the same to the digit
             assert row["delta"] == pytest.approx(other["delta"], abs=1e-6)
-            assert row["verdict"] == verdicts[row["name"]] or row["q"] != other["q"]
+        elif row["verdict"] == "nothing":  # decided early: all the data do not contradict
+            assert abs(other["delta"]) < margin
+        else:
+            assert row["verdict"] == ("helps" if other["delta"] < 0 else "hurts")
+            assert row["n"] < len(one.examples)
+
+
+def test_a_budget_is_the_same_after_an_interruption(minilm: Model) -> None:
+    one = task("tour")
+    works = [
+        Ablation(minilm, one, every_head_and_layer(minilm), decider=Decider(margin=0.05))
+        for _ in range(2)
+    ]
+    whole, again = works
+    harvests = [whole.work(part) for part in whole.parts]
+    earlier = Harvest()
+    for harvest in harvests[:-1]:
+        earlier.merge(harvest)
+    again.skip(earlier)
+    assert again.decided
+    again.work(again.parts[-1])
+    np.testing.assert_array_equal(again.done, whole.done)  # NaN where it was not tried
+    assert again.rows == whole.rows
+
+
+def test_a_budget_looks_no_more_often_than_it_says(
+    minilm: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headscope.experiments.ablation.SMALLEST", 1)
+    monkeypatch.setattr("headscope.experiments.ablation.LARGEST", 2)
+    work = Ablation(minilm, task("tour"), chosen_sets(minilm, ["L0"]))
+    assert len(work.parts) == 36
+    assert len(work.looks) < Decider().looks
 
 
 def test_metrics_of_the_intact_model(minilm: Model) -> None:

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from headscope.corpus import Budget
 from headscope.evidence import Harvest
 from headscope.evidence.interval import corrected
 from headscope.evidence.metrics import Metric
-from headscope.evidence.paired import Paired, Resamples
+from headscope.evidence.paired import Effect, Paired, Resamples
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
 from headscope.model import (
     Fork,
@@ -35,7 +36,9 @@ from headscope.tasks import Case, CaseBatch, Task
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
 LOOKS = 8
-"""Shards that the examples are cut into, unless they would be too small or too large."""
+"""Shards that the examples are cut into, unless they would be too small or too large; and how
+often a budget looks at what has come in.
+"""
 SMALLEST, LARGEST = 32, 512
 PREDICTIONS = "predictions"
 MARGIN = 0.01
@@ -100,7 +103,9 @@ class Ablation:
         size = min(LARGEST, max(SMALLEST, math.ceil(len(self.cases) / LOOKS)))
         self.parts = [self.cases[at : at + size] for at in range(0, len(self.cases), size)]
         self.gold = np.array([case.gold for case in self.cases])
-        self.alive = np.ones(len(self.variants), dtype=bool)
+        self.looks = {len(self.parts) * look // LOOKS for look in range(1, LOOKS)}
+        self.parts_done = 0
+        self.decided: dict[int, Verdict] = {}
         self.done: Floats = np.empty((0, len(self.variants) + 1))
         self.means: Tensor | None = None
         self.first_only = self._first_only()
@@ -125,7 +130,12 @@ class Ablation:
 
     def skip(self, harvest: Harvest) -> None:
         """Take up what an earlier process had done."""
-        self._take(harvest.columns[PREDICTIONS])
+        earlier, at = harvest.columns[PREDICTIONS], 0
+        for part in self.parts:
+            if at == len(earlier):
+                break
+            self._take(earlier[at : at + len(part)])  # part by part: so were verdicts decided
+            at += len(part)
         self.progress.advance(self.done.size)
 
     def work(self, cases: list[Case]) -> Harvest:
@@ -163,7 +173,7 @@ class Ablation:
         forked: dict[int, list[tuple[int, list[int]]]] = {}
         others = []
         for place, variant in enumerate(self.variants):
-            if not self.alive[place]:
+            if place in self.decided:
                 continue
             if variant.layer is None:
                 others.append(place)
@@ -187,39 +197,55 @@ class Ablation:
     def _take(self, predictions: Floats) -> None:
         """Add predictions; in a budget, drop the variants that are decided."""
         self.done = np.concatenate([self.done, predictions])
-        seen = len(self.done)
-        if self.decider is None or seen == len(self.cases):
+        self.parts_done += 1
+        if self.decider is None or self.parts_done not in self.looks:
             return
+        seen = len(self.done)
         paired = self._paired(self.metric, seen)
-        for place in np.flatnonzero(self.alive):
-            effect = paired.effect(self.done[:, place + 1])
-            verdict = self.decider.verdict(effect, self.metric, seen)
-            self.alive[place] = verdict is Verdict.UNCLEAR
+        for place in range(len(self.variants)):
+            if place not in self.decided:
+                effect = paired.effect(self.done[:, place + 1])
+                verdict = self.decider.verdict(effect, self.metric, seen)
+                if verdict is not Verdict.UNCLEAR:
+                    self.decided[place] = verdict
 
     def _paired(self, metric: Metric, seen: int) -> Paired:
         units = [case.example.unit for case in self.cases[:seen]]
         resamples = Resamples(units, seed=self.seed)
         return Paired.of(metric, self.done[:seen, 0], self.gold[:seen], resamples)
 
+    @cached_property
     def rows(self) -> list[Row]:
-        """One row per metric and variant; q is corrected over the variants of one kind."""
+        """After all shards: one row per metric and variant; q is corrected over the variants of
+        one kind. A verdict that a budget decided early stands.
+        """
         made = []
+        margin = self.decider.margin if self.decider else MARGIN
         for metric in self.task.metrics:
-            rows = [self._row(metric, place) for place in range(len(self.variants))]
+            rows = self._effects(metric)
             for unit in dict.fromkeys(row["unit"] for row in rows):
                 same = [row for row in rows if row["unit"] == unit]
                 for row, q in zip(
                     same, corrected(np.array([row["p"] for row in same])), strict=True
                 ):
                     row["q"] = float(q)
-                    row["verdict"] = str(final_verdict(metric, row, MARGIN))
+                    row["verdict"] = str(final_verdict(metric, row, margin))
+            if metric is self.metric:
+                for place, verdict in self.decided.items():
+                    rows[place]["verdict"] = str(verdict)
             made += rows
         return made
 
-    def _row(self, metric: Metric, place: int) -> Row:
-        variant = self.variants[place]
-        seen = int(np.isfinite(self.done[:, place + 1]).sum())
-        effect = self._paired(metric, seen).effect(self.done[:seen, place + 1])
+    def _effects(self, metric: Metric) -> list[Row]:
+        """What each variant does to a metric, on the examples that it was tried on."""
+        seen = np.isfinite(self.done[:, 1:]).sum(0)
+        paired = {size: self._paired(metric, size) for size in sorted({int(n) for n in seen})}
+        return [
+            self._row(metric, variant, int(n), paired[int(n)].effect(column[: int(n)]))
+            for variant, n, column in zip(self.variants, seen, self.done[:, 1:].T, strict=True)
+        ]
+
+    def _row(self, metric: Metric, variant: Variant, seen: int, effect: Effect) -> Row:
         early = self.decider is not None and seen < len(self.cases)
         heads = variant.heads.get(variant.layer, []) if variant.layer is not None else []
         return {
@@ -231,26 +257,17 @@ class Ablation:
             "n": seen, "changed": effect.changed,
         }  # fmt: skip
 
+    @cached_property
     def intact(self) -> list[Row]:
-        """The metrics of the intact model, with intervals and what knowing nothing would give."""
-        resamples = Resamples([case.example.unit for case in self.cases], seed=self.seed)
-        nothing = self.task.knows_nothing(self.gold)
-        found = []
-        for metric in self.task.metrics:
-            low, high, error = resamples.interval(metric, self.done[:, 0], self.gold)
-            found.append(
-                {"metric": metric.name, "value": metric(self.done[:, 0], self.gold), "low": low,
-                 "high": high, "error": error, "better": metric.better, "share": metric.share,
-                 "nothing": None if nothing is None else metric(nothing, self.gold)}
-            )  # fmt: skip
-        return found
+        """After all shards: the metrics of the intact model (see `Task.score`)."""
+        return self.task.score(self.done[:, 0], self.cases, self.seed)
 
     def warnings(self) -> list[str]:
         """What a reader must know before believing anything: a model that is no better than
         guessing, data that cannot show small effects.
         """
         said = []
-        first = self.intact()[0]
+        first = self.intact[0]
         name, n = first["metric"], len(self.cases)
         if first["nothing"] is not None:
             gap = (first["value"] - first["nothing"]) * first["better"]
@@ -260,7 +277,7 @@ class Ablation:
                     f"errors of always guessing the commonest class ({first['nothing']:.3f}): what "
                     "heads do for this task cannot be told from this model"
                 )
-        widths = [(row["high"] - row["low"]) / 2 for row in self.rows()
+        widths = [(row["high"] - row["low"]) / 2 for row in self.rows
                   if row["metric"] == name and row["changed"]]  # fmt: skip
         if widths and np.median(widths) > MARGIN:
             said.append(
@@ -275,17 +292,16 @@ class Ablation:
 def mean_outputs(model: Model, task: Task, cases: list[Case], budget: Budget) -> Tensor:
     """(layer, head, size) what each head gives on average over all tokens of the data."""
     sums: dict[int, Tensor] = {}
-    counts = [0]
-    real: list[Tensor] = []
+    real = torch.empty(0)
 
     def add(outputs: HeadOutputs) -> Tensor:
-        total = outputs.context[real[-1]].double().sum(0)
+        total = outputs.context[real].double().sum(0)
         sums[outputs.layer] = sums.get(outputs.layer, 0) + total
         return outputs.context
 
     with changing(model.network, model.adapter, model.heads, add):
         for batch in task.batches(model, cases, budget):
-            real.append(batch.batch.real)
-            counts[0] += int(batch.batch.real.sum())
+            real = batch.batch.real
             task.read(model, batch, batch.inputs(model), 1)
-    return (torch.stack([sums[layer] for layer in range(model.layers)]) / counts[0]).float()
+    tokens = sum(len(text) for case in cases for text in case.texts)
+    return (torch.stack([sums[layer] for layer in range(model.layers)]) / tokens).float()
