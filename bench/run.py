@@ -9,7 +9,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ import torch
 from bench.clark import clark
 from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
+from bench.timing import timed
 from headscope import Options, load, read, scan
 from headscope.analyses import Inputs, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
@@ -88,12 +88,6 @@ def joined(model: Model, shard: list[Pieces], length: int) -> list[Pieces]:
     sizes = ((replace(one.example, document="all"), len(one) - model.specials) for one in shard)
     texts = list(islice(pack(sizes, length - model.specials), 16384 // length))
     return [one for one in model.encode(texts, length) if len(one) > length // 2]
-
-
-def timed(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
 
 
 def peak_memory(data: Path, limit: int) -> int:

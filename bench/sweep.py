@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.timing import timed
 from headscope.corpus import read
 from headscope.evidence.metrics import PEARSON
 from headscope.experiments.ablation import Ablation, every_head_and_layer
@@ -71,12 +71,6 @@ def starts(work: Ablation) -> list[int]:
 def run_all(model: Model, task: Task, batches: list[CaseBatch]) -> list[np.ndarray]:
     """One run of a task."""
     return [task.read(model, one, one.inputs(model), 1)[0].double().numpy() for one in batches]
-
-
-def timed(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
 
 
 class Script:

@@ -81,5 +81,6 @@ def _work(work: Ablation, folder: RunFolder | None) -> Results:
     for warning in warnings:
         shown.say(f"note: {warning}")
     record: dict[str, Any] = {"tables": ["ablation"], "analyses": [], "corpora": [], "left_out": {}}
-    record |= {"intact": work.intact, "warnings": warnings, "examples": len(work.cases)}
+    record |= {"intact": work.intact, "warnings": warnings, "examples": len(work.cases),
+               "margin": work.margin}  # fmt: skip
     return Results(record, ablation=pa.Table.from_pylist(work.rows, schema=ABLATION))

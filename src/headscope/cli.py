@@ -26,6 +26,7 @@ from headscope.verbs import (
     Device,
     Dtype,
     Figures,
+    GlueDir,
     Json,
     MaxLength,
     RandomWeights,
@@ -45,7 +46,7 @@ def scan_command(
     model: Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")] = "",
     data: Annotated[
         list[str] | None,
-        typer.Argument(help="A path, READER:PATH, 'tour' or 'tour-pairs'; several."),
+        typer.Argument(help="A path, READER:PATH, glue/TASK, 'tour' or 'tour-pairs'; several."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="The run folder; the same one resumes.")
@@ -56,6 +57,7 @@ def scan_command(
     documents: Annotated[
         str | None, typer.Option(help="Only documents whose id matches, such as 'wsj_01*'.")
     ] = None,
+    glue_dir: GlueDir = None,
     random_weights: RandomWeights = False,
     max_length: MaxLength = None,
     frequencies: Annotated[
@@ -107,7 +109,7 @@ def scan_command(
     )
     found = scan(
         watched,
-        *(corpus.read(one, limit=limit, documents=documents) for one in data),
+        *(corpus.read(one, limit=limit, documents=documents, glue_dir=glue_dir) for one in data),
         out=out,
         only=only.split(",") if only else None,
         options=Options(

@@ -11,6 +11,8 @@ from headscope.report.panels import panels
 
 SHOWN = 12
 """Roles and labels that are listed; the report has all."""
+LONG = 16
+"""Cells that are longer may be broken into lines where the terminal is narrow."""
 
 
 def show(found: Found, console: Console) -> None:
@@ -42,7 +44,14 @@ def _print(
 ) -> None:
     table = Table(title=title)
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place > 1 else "left", no_wrap=place > 0)
+        cells = [row[place] for row in rows]
+        words = (len(word) for cell in (*cells, column) for word in cell.split())
+        table.add_column(
+            column,
+            justify="right" if place > 1 else "left",
+            no_wrap=place > 0 and max(map(len, cells), default=0) <= LONG,
+            min_width=min(max(words, default=0), LONG),
+        )
     for row in rows:
         table.add_row(*row)
     console.print(table)

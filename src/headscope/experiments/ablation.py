@@ -116,6 +116,11 @@ class Ablation:
         return self.task.metrics[0]
 
     @property
+    def margin(self) -> float:
+        """An effect so small counts as nothing."""
+        return self.decider.margin if self.decider else MARGIN
+
+    @property
     def cost(self) -> int:
         """Evaluations of one example that the whole sweep asks for."""
         return len(self.cases) * (len(self.variants) + 1)
@@ -220,7 +225,6 @@ class Ablation:
         one kind. A verdict that a budget decided early stands.
         """
         made = []
-        margin = self.decider.margin if self.decider else MARGIN
         for metric in self.task.metrics:
             rows = self._effects(metric)
             for unit in dict.fromkeys(row["unit"] for row in rows):
@@ -229,7 +233,7 @@ class Ablation:
                     same, corrected(np.array([row["p"] for row in same])), strict=True
                 ):
                     row["q"] = float(q)
-                    row["verdict"] = str(final_verdict(metric, row, margin))
+                    row["verdict"] = str(final_verdict(metric, row, self.margin))
             if metric is self.metric:
                 for place, verdict in self.decided.items():
                     rows[place]["verdict"] = str(verdict)
@@ -279,7 +283,7 @@ class Ablation:
                 )
         widths = [(row["high"] - row["low"]) / 2 for row in self.rows
                   if row["metric"] == name and row["changed"]]  # fmt: skip
-        if widths and np.median(widths) > MARGIN:
+        if widths and np.median(widths) > self.margin:
             said.append(
                 f"with {n:,} examples the difference that a head makes is known to about "
                 f"±{np.median(widths):.3f} of {name} (half of a typical interval): smaller effects "

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from headscope.model.disabling import How, replaced
 from headscope.model.loading import Model
 from headscope.model.outlet import HeadOutputs, Layers, changing
-from headscope.model.tap import lock_of
+from headscope.model.tap import held
 
 Inputs = dict[str, Tensor]
 Run = Callable[[Inputs, int], Tensor]
@@ -58,7 +58,7 @@ class Fork:
         """What the task reads from the intact model, (case, ...), and from the variants of each
         layer, (variant, case, ...).
         """
-        with lock_of(self.model.network), _evaluating(self.model.network):
+        with held(self.model.network):
             intact, kept = self._intact(inputs, run)
             found = {}
             for layer in sorted(kept):
@@ -165,23 +165,12 @@ def reads_first_only(model: Model, inputs: Inputs, run: Run) -> bool:
         hidden[:, 1:] = 0
         return _like(output, hidden)
 
-    with lock_of(model.network), _evaluating(model.network), ExitStack() as undo:
+    with held(model.network), ExitStack() as undo:
         before = run(inputs, 1)
         layers.count(undo)
         for block in layers.blocks:
             undo.callback(block.register_forward_hook(blank).remove)
         return torch.equal(before, run(inputs, 1))
-
-
-@contextmanager
-def _evaluating(network: nn.Module) -> Iterator[None]:
-    """Dropout off for a while."""
-    training = network.training
-    network.train(False)
-    try:
-        yield
-    finally:
-        network.train(training)
 
 
 def _hidden(output: Any) -> Tensor:

@@ -38,6 +38,18 @@ def lock_of(model: nn.Module) -> threading.RLock:
         return _LOCKS.setdefault(model, threading.RLock())
 
 
+@contextmanager
+def held(network: nn.Module) -> Iterator[None]:
+    """For the time of a `with` nobody else has the network, and dropout is off."""
+    with lock_of(network):
+        training = network.training
+        network.train(False)
+        try:
+            yield
+        finally:
+            network.train(training)
+
+
 class Tap:
     """Feeds batches to a model and shows every layer's attention to an observer."""
 
@@ -136,10 +148,8 @@ class Tap:
 @contextmanager
 def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Iterator[Tap]:
     """Watch a model for the time of a `with`; it is left as it was, whatever happens inside."""
-    with lock_of(model), ExitStack() as undo:
+    with held(model), ExitStack() as undo:
         tap = Tap(model, adapter, observer)
-        undo.callback(model.train, model.training)
-        model.train(False)
         if adapter.route is Route.FUNCTION:
             route(model, tap.attend, undo)
         else:

@@ -18,7 +18,8 @@ RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
 AROUND = ["#d55e00", "#ffffff", "#08306b"]
 """For differences: white is none."""
 POINTS = "format(100 * datum.value, '+.0f')"
-UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f")}
+UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f"),
+         "nats gained": ("nats", "+.3f")}  # fmt: skip
 
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -75,6 +76,8 @@ def _tooltip(unit: str) -> list[alt.Tooltip]:
 def _axis(unit: str) -> alt.Axis:
     if unit == "points":
         return alt.Axis(labelExpr=POINTS)
+    if unit == "nats gained":
+        return alt.Axis(format="+.2f")
     return alt.Axis(format="%" if unit == "share" else ".1f")
 
 
@@ -83,12 +86,16 @@ def _ink(rows: list[Row], unit: str) -> alt.Color:
     follows the square root, so that small shares can be seen.
     """
     share = unit == "share"
-    if unit == "points":  # around 0: blue above, orange below
+    if unit in ("points", "nats gained"):  # around 0: blue above, orange below
         reach = max((abs(row["value"]) for row in rows), default=0) or 1.0
         return alt.Color(
             "value:Q",
             scale=alt.Scale(range=AROUND, domain=[-reach, 0, reach], interpolate="rgb"),
-            legend=alt.Legend(title="points", labelExpr=POINTS, gradientLength=110),
+            legend=alt.Legend(
+                title=UNITS[unit][0],
+                gradientLength=110,
+                labelExpr=POINTS if unit == "points" else "format(datum.value, '+.2f')",
+            ),
         )
     top = 1.0 if share else max((row["value"] for row in rows), default=1.0)
     return alt.Color(
@@ -135,7 +142,7 @@ def similarity_map(rows: list[Row]) -> Drawing:
 def layer_bars(unit: str) -> Drawing:
     """A bar a layer, with its interval."""
     x = alt.X("layer:O", title="layer off", axis=alt.Axis(labelAngle=0))
-    title = f"gain ({unit})"
+    title = f"gain ({UNITS[unit][0]})"
     colour = alt.condition("datum.value > 0", alt.value(AROUND[2]), alt.value(AROUND[0]))
     bars = alt.Chart(LAYERS).encode(x=x, tooltip=_tooltip(unit))
     y = alt.Y("value:Q", title=title, axis=_axis(unit))

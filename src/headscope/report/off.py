@@ -28,16 +28,16 @@ def ablation(one: Results) -> Iterator[Panel]:
         heads, layers, sets = (
             [row for row in gains if row["unit"] == unit] for unit in ("head", "layer", "set")
         )
-        unit = "points" if intact["share"] else "nats"
+        unit = difference_unit(intact)
         charts = []
         if heads:
             charts.append(
                 Chart(
                     f"ablation-{metric}-heads", f"{metric} with one head off",
-                    f"How much {metric} gains (blue) or loses (orange) when a head attends "
-                    "uniformly; white: nothing changes. A cell may differ from white by chance: "
+                    f"How much {metric} gains (blue) or loses (orange) when a head is "
+                    "off; white: nothing changes. A cell may differ from white by chance: "
                     "the table below says what is sure.",
-                    heat_map(heads, "points"), heads,
+                    heat_map(heads, unit), heads,
                 )
             )  # fmt: skip
         if layers:
@@ -53,9 +53,14 @@ def ablation(one: Results) -> Iterator[Panel]:
             f"Heads off: {name} on {task}, {metric}",
             list(_said(record, intact, heads or sets)),
             charts,
-            ("off", metric, "difference", "95% interval", "q", "predictions changed", "verdict"),
-            [_line(row, intact) for row in _extremes(heads) + layers + sets],
+            ("off", metric, "difference", "95% interval", "q", "changed", "verdict"),
+            [_line(row, intact, record) for row in _extremes(heads) + layers + sets],
         )
+
+
+def difference_unit(intact: Row) -> str:
+    """What differences of a metric are written in."""
+    return "points" if intact["share"] else "nats gained"
 
 
 def gained(row: Row, intact: Row) -> Row:
@@ -76,16 +81,18 @@ def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
         + (f"; always guessing the commonest class would have {_value(intact['nothing'], intact)}"
            if intact["nothing"] is not None else "")
         + f". A head that is off {ways[how]}. Differences are paired, q is corrected over all "
-        "heads."
+        "heads; changed: of how many examples the prediction differs."
     )  # fmt: skip
     counts = Counter(row["of"]["verdict"] for row in rows)
     parts = [f"{counts[key]} {said}" for key, said in VERDICTS.items() if counts[key]]
     yield (
         f"Of {len(rows)}, {', '.join(parts)}. Helps: the task is worse without it; hurts: it is "
-        "better without it (both corrected); nothing: the interval lies within one point of 0; "
-        "unclear: the data do not tell."
+        "better without it (both corrected); nothing: the interval lies within "
+        f"{number(record['margin'], difference_unit(intact)).lstrip('+')} of 0; unclear: the data "
+        "do not tell."
     )
-    yield from (f"Note: {warning}." for warning in record["warnings"])
+    if intact is record["intact"][0]:  # warnings are about the metric that verdicts are about
+        yield from (f"Note: {warning}." for warning in record["warnings"])
 
 
 def _value(value: float, intact: Row) -> str:
@@ -98,11 +105,12 @@ def _extremes(rows: list[Row]) -> list[Row]:
     return ranked if len(ranked) <= 2 * SHOWN else ranked[:SHOWN] + ranked[-SHOWN:]
 
 
-def _line(row: Row, intact: Row) -> tuple[str, ...]:
+def _line(row: Row, intact: Row, record: Row) -> tuple[str, ...]:
     found = row["of"]
-    unit = "points" if intact["share"] else "nats"
+    unit = difference_unit(intact)
+    whole = found["n"] == record["examples"]
+    changed = f"{found['changed']:,}" if whole else f"{found['changed']:,} of {found['n']:,}"
     return (
         found["name"], _value(found["value"], intact), number(found["delta"], unit),
-        interval(found, unit), f"{found['q']:.3f}", f"{found['changed']:,} of {found['n']:,}",
-        found["verdict"],
+        interval(found, unit), f"{found['q']:.3f}", changed, found["verdict"],
     )  # fmt: skip
