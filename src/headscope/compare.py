@@ -9,13 +9,13 @@ from pathlib import Path
 
 from headscope.analyses import choose
 from headscope.analyses.maps import MAPS
-from headscope.corpus import BUCKETS, Corpus, Pieces, plan, read
+from headscope.corpus import BUCKETS, Corpus, Pieces, read
 from headscope.errors import HeadscopeError
 from headscope.evidence import Harvest, Shape, best_rows, rows
 from headscope.experiments.change import Similarity, check_alike, difference, similarity
 from headscope.found import Found
 from headscope.gather import Gathered
-from headscope.model import LayerAttention, Model, load
+from headscope.model import Hand, LayerAttention, Model, load, share
 from headscope.passes import Options, Pass, Watching
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded
@@ -86,21 +86,31 @@ class Lockstep:
 
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch all models read one shard."""
+        harvest = Harvest()
+        crews = zip(*(one.crew for one in self.passes.values()), strict=False)
+        members = [dict(zip(self.passes, models, strict=True)) for models in crews]
+        for part in share(members, self.lead.batches(shard), self._read):
+            harvest.merge(part)
+        return harvest
+
+    def _read(self, models: dict[str, Model], batches: Hand[list[Pieces]]) -> Harvest:
+        """Watch models read some batches, one after the other."""
+        shard = [pieces for some in batches.items for pieces in some]
         alike = Similarity(Shape(BUCKETS, self.lead.model.layers, self.lead.model.heads))
         extra = {BASE: [alike.first], TUNED: [alike.second]}
         watching = {role: Watching(one, shard) for role, one in self.passes.items()}
         with ExitStack() as stack:
             taps = [
                 stack.enter_context(
-                    one.model.watch(_all([watching[role].observe, *extra.get(role, [])]))
+                    model.watch(_all([watching[role].observe, *extra.get(role, [])]))
                 )
-                for role, one in self.passes.items()
+                for role, model in models.items()
             ]
-            for places in plan([len(pieces) for pieces in shard], self.lead.options.budget):
-                batch = self.lead.model.batch([shard[place] for place in places])
+            for some in batches:
+                batch = models[BASE].batch(some)
                 for tap in taps:
                     tap.forward(batch)
-                self.lead.progress.advance(len(places))
+                self.lead.progress.advance(len(some))
         harvest = Harvest()
         for role, one in watching.items():
             harvest.merge(one.reap(f"{role} "))

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 
 from headscope.analyses import Analysis, Inputs, Needs
@@ -25,7 +26,7 @@ from headscope.corpus import (
 )
 from headscope.errors import InputError
 from headscope.evidence import Harvest, Shape
-from headscope.model import LayerAttention, Model
+from headscope.model import Hand, LayerAttention, Model, crew_of, share
 from headscope.progress import Silent, duration
 
 SHARD = 1024
@@ -140,11 +141,29 @@ class Pass:
 
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch the model read one shard."""
+        harvest = Harvest()
+        for part in share(self.crew, self.batches(shard), self._read):
+            harvest.merge(part)
+        return harvest
+
+    @cached_property
+    def crew(self) -> list[Model]:
+        """Those who read."""
+        return crew_of(self.model)
+
+    def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
+        """The texts of a shard by like length."""
+        places = plan([len(pieces) for pieces in shard], self.options.budget)
+        return [[shard[place] for place in some] for some in places]
+
+    def _read(self, model: Model, batches: Hand[list[Pieces]]) -> Harvest:
+        """Watch a model read some batches."""
+        shard = [pieces for some in batches.items for pieces in some]
         watching = Watching(self, shard)
-        with self.model.watch(watching.observe) as tap:
-            for places in plan([len(pieces) for pieces in shard], self.options.budget):
-                tap.forward(self.model.batch([shard[place] for place in places]))
-                self.progress.advance(len(places))
+        with model.watch(watching.observe) as tap:
+            for some in batches:
+                tap.forward(model.batch(some))
+                self.progress.advance(len(some))
         harvest = watching.reap()
         harvest.counts["examples"] = len(shard)
         return harvest

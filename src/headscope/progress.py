@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from threading import Lock
 
 from rich.console import Console
 from rich.progress import (
@@ -57,16 +58,17 @@ class Lines(Silent):
         print(text, file=sys.stderr, flush=True)
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
-        self.text, self.total, self.done = text, total, done
+        self.text, self.total, self.done, self.lock = text, total, done, Lock()
         self.start, self.last, self.before = time.monotonic(), time.monotonic(), done
 
     def advance(self, amount: int) -> None:
-        self.done += amount
-        now = time.monotonic()
-        if now - self.last >= EVERY:
-            self.last = now
-            left = (now - self.start) / (self.done - self.before) * (self.total - self.done)
-            self.say(f"{self.text}: {self.done:,} of {self.total:,}, {duration(left)} left")
+        with self.lock:  # a crew works in threads
+            self.done += amount
+            now = time.monotonic()
+            if now - self.last >= EVERY:
+                self.last = now
+                left = (now - self.start) / (self.done - self.before) * (self.total - self.done)
+                self.say(f"{self.text}: {self.done:,} of {self.total:,}, {duration(left)} left")
 
     def end(self) -> None:
         self.say(f"{self.text}: done in {duration(time.monotonic() - self.start)}")

@@ -2,6 +2,7 @@
 
 from headscope.model.attention import LayerAttention, in_band
 from headscope.model.batch import Batch
+from headscope.model.crew import Hand, crew_of, share
 from headscope.model.disabling import How, disable
 from headscope.model.fork import Fork, reads_first_only
 from headscope.model.loading import Head, Model, fresh, load, untrained, wrap
@@ -12,6 +13,7 @@ from headscope.model.words import Units, WordAttention
 __all__ = [
     "Batch",
     "Fork",
+    "Hand",
     "Head",
     "HeadOutputs",
     "How",
@@ -20,11 +22,13 @@ __all__ = [
     "Units",
     "WordAttention",
     "changing",
+    "crew_of",
     "disable",
     "fresh",
     "in_band",
     "load",
     "reads_first_only",
+    "share",
     "untrained",
     "watch",
     "wrap",

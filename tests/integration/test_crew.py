@@ -1,0 +1,81 @@
+"""Two read what one would read; whoever fails is heard; nothing is left changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+import headscope as hs
+from headscope.corpus import read
+from headscope.model import Hand, Model, crew_of, disable, share
+from headscope.progress import Silent
+from headscope.runs import rows_of
+from tests.tiny import CONFIGS, tiny
+
+
+@pytest.fixture(params=[2, 3])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_the_other_shares_its_weights(family: str, threads: int) -> None:
+    model = tiny(family)
+    one, other = crew_of(model)
+    assert one is model
+    assert other.network is not model.network
+    weights = {weight.data_ptr() for weight in model.network.parameters()}
+    assert {weight.data_ptr() for weight in other.network.parameters()} == weights
+    batch = model.batch(model.encode([*read("tour", limit=2)], 32))
+    seen: dict[str, list[torch.Tensor]] = {"one": [], "other": []}
+    with (
+        one.watch(lambda layer: seen["one"].append(layer.weights.clone())) as first,
+        other.watch(lambda layer: seen["other"].append(layer.weights.clone())) as second,
+    ):
+        assert torch.equal(first.forward(batch), second.forward(batch))
+    for mine, yours in zip(*seen.values(), strict=True):
+        assert torch.equal(mine, yours)
+
+
+def test_two_find_what_one_finds(minilm: Model, threads: int) -> None:
+    two = hs.scan(minilm, read("tour"), progress=Silent())
+    assert torch.get_num_threads() == threads
+    torch.set_num_threads(1)
+    assert len(crew_of(minilm)) == 1
+    alone = hs.scan(minilm, read("tour"), progress=Silent())
+    for mine, yours in zip(rows_of(two.heads), rows_of(alone.heads), strict=True):
+        assert mine == pytest.approx(yours, abs=1e-6)
+    assert [row["example"] for row in rows_of(two.maps)] == [
+        row["example"] for row in rows_of(alone.maps)
+    ]
+
+
+def test_hooks_have_one_reader(minilm: Model, threads: int) -> None:
+    assert len(crew_of(minilm)) == 2
+    with disable(minilm, "L0.H0"):
+        assert len(crew_of(minilm)) == 1
+    with minilm.watch(lambda layer: None):
+        pass
+    assert len(crew_of(minilm)) == 2
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_whoever_fails_is_heard_and_the_other_stops(bad: int, threads: int) -> None:
+    done: list[int] = []
+
+    def work(member: int, hand: Hand[int]) -> int:
+        for item in hand:
+            if member == bad:
+                raise ValueError(f"{item} is bad")
+            done.append(item)
+        return member
+
+    with pytest.raises(ValueError, match="is bad"):
+        share([0, 1], range(10**6), work)
+    assert len(done) < 10**5
+    assert torch.get_num_threads() == threads
