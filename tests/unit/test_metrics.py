@@ -18,7 +18,7 @@ from headscope.evidence.metrics import (
     SPEARMAN,
     Metric,
 )
-from headscope.evidence.paired import Effect, Paired, Resamples, sign_test
+from headscope.evidence.paired import Effect, Paired, Resamples, randomization_test, sign_test
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
 
 Floats = NDArray[np.float64]
@@ -120,6 +120,40 @@ def test_the_sign_test_is_exact() -> None:
     for won, lost in ((0, 0), (3, 3), (1, 6), (12, 2)):
         expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
         assert sign_test(won, lost) == pytest.approx(min(1.0, expected))
+
+
+@pytest.mark.parametrize("metric", [F1, MATTHEWS])
+def test_the_randomization_test_is_what_coins_would_give(metric: Metric) -> None:
+    rng = np.random.default_rng(5)
+    gold, intact, changed = drawn(ACCURACY, rng, 60, -0.1)
+    found, as_large, tosses = abs(metric(changed, gold) - metric(intact, gold)), 0, 4000
+    for _ in range(tosses):  # example by example
+        swap = rng.random(60) < 0.5
+        one, other = np.where(swap, intact, changed), np.where(swap, changed, intact)
+        as_large += abs(metric(one, gold) - metric(other, gold)) >= found - 1e-12
+    p = randomization_test(metric, intact, changed, gold)
+    assert p == pytest.approx(as_large / tosses, abs=0.03)
+
+
+def test_the_randomization_test_agrees_with_the_exact_one() -> None:
+    rng = np.random.default_rng(6)
+    for effect in (0.0, -0.05, -0.1):
+        gold, intact, changed = drawn(ACCURACY, rng, 200, effect)
+        right, before = changed == gold, intact == gold
+        exact = sign_test(int((right & ~before).sum()), int((before & ~right).sum()))
+        assert randomization_test(ACCURACY, intact, changed, gold) == pytest.approx(
+            exact, abs=0.015
+        )
+
+
+def test_randomization_finds_no_more_than_its_rate() -> None:
+    rng = np.random.default_rng(7)
+    found = [
+        randomization_test(F1, intact, changed, gold)
+        for gold, intact, changed in (drawn(ACCURACY, rng, 150, 0.0) for _ in range(300))
+    ]
+    assert np.mean(np.array(found) < 0.05) <= 0.08
+    assert np.mean(np.array(found) < 0.5) <= 0.58
 
 
 @pytest.mark.parametrize(

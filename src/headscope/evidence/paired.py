@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headscope.evidence.metrics import ACCURACY, Metric
+from headscope.evidence.metrics import ACCURACY, Kind, Metric
 
 Floats = NDArray[np.float64]
 TIMES = 1000
 """Resamples of a bootstrap."""
 CHUNK = 1 << 22
 """Weights that are held at a time."""
+SWAPS = 19_999
+"""Draws of a randomization test; its smallest p is one in so many and one."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,9 @@ class Effect:
     Attributes:
         value: the metric of the changed predictions.
         error: the bootstrap's standard error of the difference.
-        p: of no difference, two-sided: exact for accuracy where examples are independent (the
-            sign test on those that one side alone gets right), else from the error.
+        p: of no difference, two-sided. Where predictions are classes and examples independent:
+            the exact sign test for accuracy, a randomization test for other metrics; else from
+            the error.
         changed: how many predictions differ.
     """
 
@@ -111,7 +114,9 @@ class Paired:
         )
 
     def _p(self, changed: Floats, delta: float, error: float) -> float:
-        if self.metric is ACCURACY and self.resamples.independent:
+        if self.metric.kind is Kind.CLASSES and self.resamples.independent:
+            if self.metric is not ACCURACY:
+                return randomization_test(self.metric, self.intact, changed, self.gold)
             right, before = changed == self.gold, self.intact == self.gold
             won, lost = int((right & ~before).sum()), int((before & ~right).sum())
             return sign_test(won, lost)
@@ -127,3 +132,28 @@ def sign_test(won: int, lost: int) -> float:
     0.03125
     """
     return min(1.0, float(2 * stats.binom.cdf(min(won, lost), won + lost, 0.5)))
+
+
+def randomization_test(metric: Metric, intact: Floats, changed: Floats, gold: Floats) -> float:
+    """The two-sided p of a difference between two sets of classes, were it chance which of the
+    two gave which prediction: the predictions of an example change sides by the toss of a coin
+    (Yeh 2000, for F1).
+
+    Examples with the same predictions and gold are drawn together: how many of them change sides
+    is binomial, so it costs the same however many there are.
+
+    >>> from headscope.evidence.metrics import F1
+    >>> gold = np.array([1.0, 0.0] * 50)
+    >>> randomization_test(F1, gold, np.where(np.arange(100) < 8, 1 - gold, gold), gold) < 0.02
+    True
+    """
+    kinds, counts = np.unique(np.stack([intact, changed, gold]), axis=1, return_counts=True)
+    swapped = np.random.default_rng(0).binomial(counts, 0.5, size=(SWAPS, len(counts)))
+    stayed = counts - swapped
+    sides = np.concatenate([kinds[0], kinds[1]])
+    golds = np.concatenate([kinds[2], kinds[2]])
+    first = metric.formula(sides, golds, np.hstack([stayed, swapped]).astype(float))
+    second = metric.formula(sides, golds, np.hstack([swapped, stayed]).astype(float))
+    found = abs(metric(changed, gold) - metric(intact, gold))
+    as_large = int((np.abs(first - second) >= found - 1e-12).sum())
+    return (1 + as_large) / (1 + SWAPS)
