@@ -12,7 +12,7 @@ import pyarrow as pa
 from headscope.evidence.sequential import Decider
 from headscope.experiments.ablation import Ablation, chosen_sets, every_head_and_layer
 from headscope.found import Found
-from headscope.model import How, Model, load
+from headscope.model import Model, how_named, load
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
 from headscope.runs import Results, RunFolder, run
@@ -49,19 +49,21 @@ def ablate(
     """
     task = task if isinstance(task, Task) else task_named(task)
     model = model if isinstance(model, Model) else load(model, head=task.head)
+    way = how_named(how)
+    model.check_length(max_length)
     variants = chosen_sets(model, heads) if heads else every_head_and_layer(model)
     study = {
         "experiment": "ablation",
         "model": model.describe(),
         "task": task.describe(),
-        "options": {"how": str(How(how)), "max_length": max_length, "seed": seed,
+        "options": {"how": str(way), "max_length": max_length, "seed": seed,
                     "heads": list(heads) if heads else None,
                     "budget": asdict(budget) if budget else None},
         "versions": versions(),
     }  # fmt: skip
 
     def prepare(shown: Silent) -> Work:
-        work = Ablation(model, task, variants, How(how), max_length, seed, budget, shown)
+        work = Ablation(model, task, variants, way, max_length, seed, budget, shown)
         return lambda folder: _work(work, folder)
 
     return recorded(study, prepare, out=out, progress=progress, command=command)

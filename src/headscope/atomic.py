@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from filelock import FileLock, Timeout
+
 from headscope.errors import RunError
 
+LOCK = ".lock"
 PART = ".part"
 """How the name of a file ends while it is being written; a killed process may leave one."""
 REASONS = {
@@ -35,6 +39,34 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = REASONS.get(error.errno or 0, error.strerror or str(error))
         raise RunError(f"cannot write {path}: {reason}") from error
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Make a folder one's own for the time of a `with`: one process writes to it at a time."""
+    lock = FileLock(folder / LOCK)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise RunError(f"{folder} is being written by another headscope") from None
+    try:
+        for half in folder.glob(f"*{PART}"):
+            shutil.rmtree(half) if half.is_dir() else half.unlink()
+        yield
+    finally:
+        lock.release()
+        (folder / LOCK).unlink(missing_ok=True)
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether nothing is there but what a killed process of ours leaves: its lock, a half file."""
+    if not folder.exists():
+        return True
+    return folder.is_dir() and all(
+        one.name == LOCK or one.name.endswith(PART) for one in folder.iterdir()
+    )
 
 
 def write(path: Path, fill: Callable[[BinaryIO], object]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
@@ -181,19 +181,11 @@ class Pass:
         """How long the pass will take, from a few texts spread over its first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
-        batches = plan([len(pieces) for pieces in sample], self.options.budget)
-        analyses = self.start()
-
-        def observe(attention: LayerAttention) -> None:
-            for analysis in analyses:
-                analysis.observe(attention, attention.batch)
-
-        with self.model.watch(observe) as tap:
-            tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up
-            begin = time.perf_counter()
-            for places in batches:
-                tap.forward(self.model.batch([sample[place] for place in places]))
-            taken = time.perf_counter() - begin
+        trial = replace(self, progress=Silent())
+        trial.work(sample[:1])  # warm up
+        begin = time.perf_counter()
+        trial.work(sample)
+        taken = time.perf_counter() - begin
         return taken / sum(len(pieces) for pieces in sample) * self.survey.pieces
 
 

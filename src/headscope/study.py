@@ -69,9 +69,7 @@ def check(model: Model, corpora: list[Corpus], options: Options) -> None:
         raise HeadscopeError(f"two corpora are called {twice!r}; rename one of the files")
     if options.rules.pieces not in ("mean", "first"):
         raise HeadscopeError(f"--pieces is 'mean' or 'first', not {options.rules.pieces!r}")
-    if options.max_length is not None and not 3 <= options.max_length <= model.max_length:
-        limit = f"between 3 and the {model.max_length} that {model.name} takes"
-        raise HeadscopeError(f"--max-length is {options.max_length}, not {limit}")
+    model.check_length(options.max_length)
 
 
 @dataclass

@@ -60,7 +60,7 @@ def test_hooks_have_one_reader(minilm: Model, threads: int) -> None:
     with disable(minilm, "L0.H0"):
         assert len(crew_of(minilm)) == 1
     with minilm.watch(lambda layer: None):
-        pass
+        assert len(crew_of(minilm)) == 1
     assert len(crew_of(minilm)) == 2
 
 

@@ -143,6 +143,15 @@ def test_a_full_disk(run: Run, model: Path, corpus: Path, small_disk: Path) -> N
     assert left <= {"run.json"}  # no half-written file, no temporary one
 
 
+def test_an_ablation_that_cannot_be_done(run: Run, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    told = run("ablate", model, "tour", "-o", out, "--how", "gently", "--max-length", 60)
+    assert_one_sentence(*told, "switched off by uniform, zero, mean, not 'gently'")
+    told = run("ablate", model, "tour", "-o", out, "--max-length", 1000)
+    assert_one_sentence(*told, "--max-length is 1000, not between 3 and the 62")
+    assert not out.exists()
+
+
 def test_a_training_that_has_no_room(
     run: Run, model: Path, small_disk: Path, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ import headscope as hs
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.evidence import Harvest
-from headscope.evidence.sequential import Decider
+from headscope.evidence.metrics import Metric
+from headscope.evidence.paired import Effect
+from headscope.evidence.sequential import Decider, Verdict
 from headscope.experiments.ablation import Ablation, chosen_sets, every_head_and_layer, mean_outputs
 from headscope.model import Head, How, Model, disable, fresh
 from headscope.model.loading import wrap
@@ -187,14 +190,30 @@ def test_a_budget_is_the_same_after_an_interruption(minilm: Model) -> None:
     assert again.rows == whole.rows
 
 
+@dataclass(frozen=True)
+class Counting(Decider):
+    """Never decides, and counts how often it was asked."""
+
+    asked: list[int] = field(default_factory=list)
+
+    def verdict(self, effect: Effect, metric: Metric) -> Verdict:
+        self.asked.append(effect.changed)
+        return Verdict.UNCLEAR
+
+
+@pytest.mark.parametrize(("looks", "size"), [(8, 2), (3, 2), (8, 32)])
 def test_a_budget_looks_no_more_often_than_it_says(
-    minilm: Model, monkeypatch: pytest.MonkeyPatch
+    looks: int, size: int, minilm: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headscope.experiments.ablation.SMALLEST", 1)
-    monkeypatch.setattr("headscope.experiments.ablation.LARGEST", 2)
-    work = Ablation(minilm, task("tour"), chosen_sets(minilm, ["L0"]))
-    assert len(work.parts) == 36
-    assert len(work.looks) < Decider().looks
+    monkeypatch.setattr("headscope.experiments.ablation.SMALLEST", size)
+    monkeypatch.setattr("headscope.experiments.ablation.LARGEST", size)
+    decider = Counting(looks=looks)
+    work = Ablation(minilm, task("tour"), chosen_sets(minilm, ["L0", "L1"]), decider=decider)
+    for part in work.parts:
+        work.take(np.random.default_rng(0).random((len(part), 3)))
+    assert len(work.rows) == 4  # two sets, two metrics: the last look, which judges all metrics
+    asked = len(decider.asked) - 4
+    assert asked == 2 * (min(looks, len(work.parts)) - 1)
 
 
 def test_metrics_of_the_intact_model(minilm: Model) -> None:

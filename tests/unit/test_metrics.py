@@ -18,7 +18,14 @@ from headscope.evidence.metrics import (
     SPEARMAN,
     Metric,
 )
-from headscope.evidence.paired import Effect, Paired, Resamples, randomization_test, sign_test
+from headscope.evidence.paired import (
+    Effect,
+    Paired,
+    Resamples,
+    largest_step,
+    randomization_test,
+    sign_test,
+)
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
 
 Floats = NDArray[np.float64]
@@ -171,7 +178,7 @@ def test_early_verdicts_are_wrong_no_more_often_than_promised(
         for seen in range(100, n + 1, 100):
             resamples = Resamples([str(i) for i in range(seen)], times=200, seed=number)
             paired = Paired.of(ACCURACY, intact[:seen], gold[:seen], resamples)
-            verdict = decider.verdict(paired.effect(changed[:seen]), ACCURACY, seen)
+            verdict = decider.verdict(paired.effect(changed[:seen]), ACCURACY)
             if verdict is not Verdict.UNCLEAR:
                 decided += 1
                 mistakes += str(verdict) in wrong
@@ -180,10 +187,28 @@ def test_early_verdicts_are_wrong_no_more_often_than_promised(
     assert decided > 0.5 * heads  # it does decide
 
 
+@pytest.mark.parametrize("metric", [ACCURACY, F1, MATTHEWS])
+def test_a_step_is_the_largest_that_a_changed_prediction_makes(metric: Metric) -> None:
+    gold, intact, _ = drawn(ACCURACY, np.random.default_rng(8), 40, 0.0)
+    moves = []
+    for place in range(40):
+        changed = intact.copy()
+        changed[place] = 1 - changed[place]
+        moves.append(abs(metric(changed, gold) - metric(intact, gold)))
+    assert largest_step(metric, intact, gold) == pytest.approx(max(moves))
+
+
 def test_nothing_is_not_said_of_a_few_examples() -> None:
-    same = Effect(0.8, 0.0, 0.0, 0.0, 0.0, 1.0, 0)  # not one prediction changed
-    assert Decider().verdict(same, ACCURACY, 40) is Verdict.UNCLEAR
-    assert Decider().verdict(same, ACCURACY, 4000) is Verdict.NOTHING
+    def same(n: int, positive: float, metric: Metric) -> Effect:
+        """Not one prediction changed."""
+        gold = (np.arange(n) < positive * n).astype(float)
+        resamples = Resamples([str(place) for place in range(n)], times=2)
+        return Paired.of(metric, gold, gold, resamples).effect(gold)
+
+    assert Decider().verdict(same(40, 0.5, ACCURACY), ACCURACY) is Verdict.UNCLEAR
+    assert Decider().verdict(same(1000, 0.1, ACCURACY), ACCURACY) is Verdict.NOTHING
+    assert Decider().verdict(same(1000, 0.1, F1), F1) is Verdict.UNCLEAR  # few positives count much
+    assert Decider().verdict(same(6000, 0.1, F1), F1) is Verdict.NOTHING
 
 
 def test_verdicts_know_which_way_is_better() -> None:

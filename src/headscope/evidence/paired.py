@@ -27,10 +27,9 @@ class Effect:
     Attributes:
         value: the metric of the changed predictions.
         error: the bootstrap's standard error of the difference.
-        p: of no difference, two-sided. Where predictions are classes and examples independent:
-            the exact sign test for accuracy, a randomization test for other metrics; else from
-            the error.
         changed: how many predictions differ.
+        step: the most that one more changed prediction can move the metric, where predictions
+            are classes; else 0.
     """
 
     value: float
@@ -38,8 +37,8 @@ class Effect:
     low: float
     high: float
     error: float
-    p: float
     changed: int
+    step: float
 
 
 class Resamples:
@@ -92,11 +91,14 @@ class Paired:
     gold: Floats
     resamples: Resamples
     drawn: Floats
+    step: float
 
     @classmethod
     def of(cls, metric: Metric, intact: Floats, gold: Floats, resamples: Resamples) -> Paired:
         """Compare with these predictions."""
-        return cls(metric, intact, gold, resamples, resamples.metric(metric, intact, gold))
+        drawn = resamples.metric(metric, intact, gold)
+        step = largest_step(metric, intact, gold) if metric.kind is Kind.CLASSES else 0.0
+        return cls(metric, intact, gold, resamples, drawn, step)
 
     def effect(self, changed: Floats, confidence: float = 0.95) -> Effect:
         """How much the metric differs when these predictions take the place of the intact."""
@@ -104,25 +106,48 @@ class Paired:
         delta = value - self.metric(self.intact, self.gold)
         differ = int((changed != self.intact).sum())
         if not differ:
-            return Effect(value, 0.0, 0.0, 0.0, 0.0, 1.0, 0)
+            return Effect(value, 0.0, 0.0, 0.0, 0.0, 0, self.step)
         deltas = self.resamples.metric(self.metric, changed, self.gold) - self.drawn
         tail = (1 - confidence) / 2
         low, high = np.quantile(deltas, [tail, 1 - tail])
         error = float(deltas.std(ddof=1))
-        return Effect(
-            value, delta, float(low), float(high), error, self._p(changed, delta, error), differ
-        )
+        return Effect(value, delta, float(low), float(high), error, differ, self.step)
 
-    def _p(self, changed: Floats, delta: float, error: float) -> float:
+    def p(self, changed: Floats, effect: Effect) -> float:
+        """The two-sided p of no difference.
+
+        Where predictions are classes and examples independent: the exact sign test for accuracy,
+        a randomization test for other metrics; else from the effect's error.
+        """
         if self.metric.kind is Kind.CLASSES and self.resamples.independent:
             if self.metric is not ACCURACY:
                 return randomization_test(self.metric, self.intact, changed, self.gold)
             right, before = changed == self.gold, self.intact == self.gold
             won, lost = int((right & ~before).sum()), int((before & ~right).sum())
             return sign_test(won, lost)
-        if error == 0.0:
+        if effect.error == 0.0:
             return 1.0
-        return float(2 * stats.norm.sf(abs(delta) / error))
+        return float(2 * stats.norm.sf(abs(effect.delta) / effect.error))
+
+
+def largest_step(metric: Metric, predictions: Floats, gold: Floats) -> float:
+    """The most that a metric of classes moves when one prediction becomes another class.
+
+    >>> round(largest_step(ACCURACY, np.array([1.0, 0, 1, 1]), np.ones(4)), 3)
+    0.25
+    """
+    classes = np.unique(np.concatenate([predictions, gold, [0.0, 1.0]]))
+    sides, golds = (some.ravel() for some in np.meshgrid(classes, classes, indexing="ij"))
+    counts = np.array([((predictions == one) & (gold == other)).sum()
+                       for one, other in zip(sides, golds, strict=True)], dtype=float)  # fmt: skip
+    moved = [
+        counts - (np.arange(len(counts)) == place) + (np.arange(len(counts)) == other)
+        for place in np.flatnonzero(counts)
+        for other in np.flatnonzero(golds == golds[place])
+        if other != place
+    ]
+    found = metric.formula(sides, golds, np.array([counts, *moved]))
+    return float(np.abs(found[1:] - found[0]).max())
 
 
 def sign_test(won: int, lost: int) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 from scipy import stats
 
-from headscope.evidence.metrics import Kind, Metric
+from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect
 
 SURE = 0.05
@@ -31,9 +31,10 @@ class Decider:
     """Gives a verdict as soon as it is safe.
 
     A verdict is wrong when it says "helps" or "hurts" and the true effect is zero or the other
-    way, or says "nothing" and the true effect exceeds the margin. Each of `looks` interim
-    intervals has the confidence 1 - error / looks, so a head's verdict is wrong with a
-    probability of at most `error`, however often one looked.
+    way, or says "nothing" and the true effect exceeds the margin. Each of `looks` intervals, the
+    last one included, has the confidence 1 - error / looks, so a head's verdict is wrong with a
+    probability of at most `error`, however often one looked. It is a promise for each head: of
+    many heads, that share may be judged wrongly.
 
     Attributes:
         margin: an effect so small (in the metric's own unit) counts as nothing.
@@ -45,26 +46,25 @@ class Decider:
     error: float = 0.05
     looks: int = 8
 
-    def bounds(self, effect: Effect, metric: Metric, n: int) -> tuple[float, float]:
+    def bounds(self, effect: Effect) -> tuple[float, float]:
         """The interval of one look, wide enough for all of them.
 
         Where predictions are classes, few of them change and the error is itself uncertain: the
-        interval is never narrower than what n examples without any change would leave open.
+        interval is never narrower than what as many examples without any change would leave open,
+        were each of the missed changes one that moves the metric most.
         """
         tail = self.error / self.looks / 2
-        half = float(stats.norm.isf(tail)) * effect.error
-        if metric.kind is Kind.CLASSES:
-            half = max(half, -math.log(tail) / n)
+        half = max(float(stats.norm.isf(tail)) * effect.error, -math.log(tail) * effect.step)
         return effect.delta - half, effect.delta + half
 
-    def verdict(self, effect: Effect, metric: Metric, n: int) -> Verdict:
-        """What can be said after n examples.
+    def verdict(self, effect: Effect, metric: Metric) -> Verdict:
+        """What can be said at one look.
 
         >>> from headscope.evidence.metrics import SPEARMAN
-        >>> Decider().verdict(Effect(0.8, -0.1, 0, 0, 0.01, 0, 9), SPEARMAN, 200)
+        >>> Decider().verdict(Effect(0.8, -0.1, 0, 0, 0.01, 9, 0), SPEARMAN)
         <Verdict.HELPS: 'helps'>
         """
-        low, high = self.bounds(effect, metric, n)
+        low, high = self.bounds(effect)
         if low > 0 or high < 0:
             better = (low > 0) is (metric.better > 0)
             return Verdict.HURTS if better else Verdict.HELPS

@@ -18,7 +18,7 @@ from headscope.corpus import Budget
 from headscope.evidence import Harvest
 from headscope.evidence.interval import corrected
 from headscope.evidence.metrics import Metric
-from headscope.evidence.paired import Effect, Paired, Resamples
+from headscope.evidence.paired import Paired, Resamples
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
 from headscope.model import (
     Fork,
@@ -35,10 +35,8 @@ from headscope.tasks import Case, CaseBatch, Task
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
-LOOKS = 8
-"""Shards that the examples are cut into, unless they would be too small or too large; and how
-often a budget looks at what has come in.
-"""
+SHARDS = 8
+"""The examples are cut into so many, unless they would be too small or too large."""
 SMALLEST, LARGEST = 32, 512
 PREDICTIONS = "predictions"
 MARGIN = 0.01
@@ -100,12 +98,13 @@ class Ablation:
         examples = list(self.task.examples)
         random.Random(self.seed).shuffle(examples)  # early looks must see a fair sample
         self.cases = self.task.cases(self.model, examples, self.max_length)
-        size = min(LARGEST, max(SMALLEST, math.ceil(len(self.cases) / LOOKS)))
+        size = min(LARGEST, max(SMALLEST, math.ceil(len(self.cases) / SHARDS)))
         self.parts = [self.cases[at : at + size] for at in range(0, len(self.cases), size)]
         self.gold = np.array([case.gold for case in self.cases])
-        self.looks = {len(self.parts) * look // LOOKS for look in range(1, LOOKS)}
+        looks = self.decider.looks if self.decider else 1
+        self.looks = {len(self.parts) * look // looks for look in range(1, looks)}
         self.parts_done = 0
-        self.decided: dict[int, Verdict] = {}
+        self.decided: set[int] = set()
         self.done: Floats = np.empty((0, len(self.variants) + 1))
         self.means: Tensor | None = None
         self.first_only = self._first_only()
@@ -139,7 +138,7 @@ class Ablation:
         for part in self.parts:
             if at == len(earlier):
                 break
-            self._take(earlier[at : at + len(part)])  # part by part: so were verdicts decided
+            self.take(earlier[at : at + len(part)])  # part by part: so were verdicts decided
             at += len(part)
         self.progress.advance(self.done.size)
 
@@ -168,7 +167,7 @@ class Ablation:
             with disable(self.model, heads, self.how, self.means):
                 found[:, place + 1] = self.task.predict(self.model, cases, self.budget)
             self.progress.advance(len(cases))
-        self._take(found)
+        self.take(found)
         harvest = Harvest()
         harvest.columns[PREDICTIONS] = found
         return harvest
@@ -199,20 +198,18 @@ class Ablation:
         batch = self.task.batches(self.model, self.cases[:4], self.budget)[0]
         return reads_first_only(self.model, batch.inputs(self.model), self._reader(batch))
 
-    def _take(self, predictions: Floats) -> None:
+    def take(self, predictions: Floats) -> None:
         """Add predictions; in a budget, drop the variants that are decided."""
         self.done = np.concatenate([self.done, predictions])
         self.parts_done += 1
         if self.decider is None or self.parts_done not in self.looks:
             return
-        seen = len(self.done)
-        paired = self._paired(self.metric, seen)
+        paired = self._paired(self.metric, len(self.done))
         for place in range(len(self.variants)):
             if place not in self.decided:
                 effect = paired.effect(self.done[:, place + 1])
-                verdict = self.decider.verdict(effect, self.metric, seen)
-                if verdict is not Verdict.UNCLEAR:
-                    self.decided[place] = verdict
+                if self.decider.verdict(effect, self.metric) is not Verdict.UNCLEAR:
+                    self.decided.add(place)
 
     def _paired(self, metric: Metric, seen: int) -> Paired:
         units = [case.example.unit for case in self.cases[:seen]]
@@ -222,7 +219,7 @@ class Ablation:
     @cached_property
     def rows(self) -> list[Row]:
         """After all shards: one row per metric and variant; q is corrected over the variants of
-        one kind. A verdict that a budget decided early stands.
+        one kind. In a budget, a verdict is what the decider says of the examples that were tried.
         """
         made = []
         for metric in self.task.metrics:
@@ -233,10 +230,7 @@ class Ablation:
                     same, corrected(np.array([row["p"] for row in same])), strict=True
                 ):
                     row["q"] = float(q)
-                    row["verdict"] = str(final_verdict(metric, row, self.margin))
-            if metric is self.metric:
-                for place, verdict in self.decided.items():
-                    rows[place]["verdict"] = str(verdict)
+                    row.setdefault("verdict", str(final_verdict(metric, row, self.margin)))
             made += rows
         return made
 
@@ -245,21 +239,24 @@ class Ablation:
         seen = np.isfinite(self.done[:, 1:]).sum(0)
         paired = {size: self._paired(metric, size) for size in sorted({int(n) for n in seen})}
         return [
-            self._row(metric, variant, int(n), paired[int(n)].effect(column[: int(n)]))
+            self._row(variant, paired[int(n)], column[: int(n)])
             for variant, n, column in zip(self.variants, seen, self.done[:, 1:].T, strict=True)
         ]
 
-    def _row(self, metric: Metric, variant: Variant, seen: int, effect: Effect) -> Row:
-        early = self.decider is not None and seen < len(self.cases)
+    def _row(self, variant: Variant, paired: Paired, predictions: Floats) -> Row:
+        effect, metric = paired.effect(predictions), paired.metric
         heads = variant.heads.get(variant.layer, []) if variant.layer is not None else []
-        return {
+        row: Row = {
             "task": self.task.name, "metric": metric.name, "unit": variant.unit,
             "name": variant.name, "layer": variant.layer,
             "head": heads[0] if variant.unit == "head" else None,
             "value": effect.value, "delta": effect.delta, "low": effect.low, "high": effect.high,
-            "p": min(1.0, effect.p * (self.decider.looks if early and self.decider else 1)),
-            "n": seen, "changed": effect.changed,
+            "p": paired.p(predictions, effect), "n": len(predictions), "changed": effect.changed,
         }  # fmt: skip
+        if self.decider:
+            row["p"] = min(1.0, row["p"] * self.decider.looks)  # at whichever look it ended
+            row["verdict"] = str(self.decider.verdict(effect, metric))
+        return row
 
     @cached_property
     def intact(self) -> list[Row]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import get_last_checkpoint
 
-from headscope.atomic import write_text, writing
+from headscope.atomic import PART, claimed, is_empty, write_text, writing
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
 from headscope.interrupt import heed
@@ -33,8 +34,8 @@ from headscope.tasks import Case, Classification, Regression
 
 RECORD = "headscope.json"
 CHECKPOINTS = "checkpoints"
-CHECKPOINT_SIZE = 3
-"""A checkpoint is so many times as large as the weights: Adam keeps two numbers for each."""
+TORCH_WRITER = ("PytorchStreamWriter", "inline_container", "iostream")
+"""Who complains, in a RuntimeError, when torch cannot write a file."""
 Trained = Classification | Regression
 Row = dict[str, Any]
 
@@ -109,13 +110,13 @@ class FineTuning:
         length = min(recipe.length, model.max_length)
         before = self.evaluate(model, length)
         record = {"status": "running", "study": self.study, "untrained": before}
-        with self._saving(model):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._write(record)
-            self._train(model, length)
-        record |= {"trained": self.evaluate(model, length), "status": "complete"}
-        with self._saving(model):
-            self._save(model, record)
+        with claimed(self.folder):
+            with self._saving(self._checkpoint_size(model)):
+                self._write(record)
+                self._train(model, length)
+            record |= {"trained": self.evaluate(model, length), "status": "complete"}
+            with self._saving(size_of(model.whole.parameters())):
+                self._save(model, record)
         return record
 
     def _earlier(self) -> Row | None:
@@ -126,7 +127,7 @@ class FineTuning:
             if earlier.get("study") == self.study:
                 return earlier
             raise HeadscopeError(f"{self.folder} holds another training; give another folder")
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+        if not is_empty(self.folder):
             raise HeadscopeError(f"{self.folder} has other things in it; give a new folder")
         return None
 
@@ -175,19 +176,25 @@ class FineTuning:
         batch = model.batch([case.texts[0] for case in cases])
         return batch.inputs(model.network) | {"labels": labels.to(batch.ids.device)}
 
+    def _checkpoint_size(self, model: Model) -> int:
+        """Bytes that checkpoints take at most: a new one is written before the old one goes."""
+        parameters = list(model.whole.parameters())
+        trained = size_of(one for one in parameters if one.requires_grad)
+        once = size_of(parameters) + 2 * trained  # Adam keeps two numbers for each
+        return once * min(2, math.ceil(self.recipe.epochs))
+
     @contextmanager
-    def _saving(self, model: Model) -> Iterator[None]:
-        """Say in a sentence that the folder cannot take the model and its checkpoints."""
-        needed = CHECKPOINT_SIZE * sum(one.nbytes for one in model.whole.parameters())
-        place = next(one for one in (self.folder, *self.folder.absolute().parents) if one.exists())
+    def _saving(self, needed: int) -> Iterator[None]:
+        """Say in a sentence that the folder cannot take what is to be saved."""
+        self._drop_torn()  # of a process that was killed
         with writing(self.folder):
-            if shutil.disk_usage(place).free < needed:
-                raise OSError(errno.ENOSPC, "no room for a checkpoint")
-            self._drop_torn()  # of a process that was killed
+            if shutil.disk_usage(self.folder).free < needed:
+                raise OSError(errno.ENOSPC, "no room")
             try:
                 yield
-            except (SafetensorError, RuntimeError) as error:  # what a full disk is called there
-                if shutil.disk_usage(place).free < needed:
+            except (SafetensorError, RuntimeError) as error:
+                torch_failed = any(name in str(error) for name in TORCH_WRITER)
+                if isinstance(error, SafetensorError) or torch_failed:
                     raise OSError(errno.ENOSPC, str(error)) from error
                 raise
             finally:
@@ -203,18 +210,24 @@ class FineTuning:
 
     def _save(self, model: Model, record: Row) -> None:
         """Write the model, then the record that says so, then drop the checkpoints."""
-        part = self.folder / "model.part"
-        shutil.rmtree(part, ignore_errors=True)
-        model.whole.save_pretrained(part)
-        model.tokenizer.save_pretrained(part)
-        for file in part.iterdir():
-            file.replace(self.folder / file.name)
-        part.rmdir()
+        part = self.folder / f"model{PART}"
+        try:
+            model.whole.save_pretrained(part)
+            model.tokenizer.save_pretrained(part)
+            for file in part.iterdir():
+                file.replace(self.folder / file.name)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
         self._write(record)
         shutil.rmtree(self.folder / CHECKPOINTS, ignore_errors=True)
 
     def _write(self, record: Row) -> None:
         write_text(self.folder / RECORD, json.dumps(record, indent=2, ensure_ascii=False))
+
+
+def size_of(parameters: Iterable[nn.Parameter]) -> int:
+    """Bytes of some parameters."""
+    return sum(one.nbytes for one in parameters)
 
 
 def frozen(model: Model) -> list[nn.Parameter]:

@@ -3,7 +3,7 @@
 from headscope.model.attention import LayerAttention, in_band
 from headscope.model.batch import Batch
 from headscope.model.crew import Hand, crew_of, share
-from headscope.model.disabling import How, disable
+from headscope.model.disabling import How, disable, how_named
 from headscope.model.fork import Fork, reads_first_only
 from headscope.model.loading import Head, Model, fresh, load, untrained, wrap
 from headscope.model.outlet import HeadOutputs, changing
@@ -25,6 +25,7 @@ __all__ = [
     "crew_of",
     "disable",
     "fresh",
+    "how_named",
     "in_band",
     "load",
     "reads_first_only",

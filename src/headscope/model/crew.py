@@ -2,7 +2,7 @@
 
 Short texts leave cores idle between the many small steps of a layer. Two that read different
 batches, each with half of the threads, fill each other's gaps. The weights are shared, so the
-second costs no memory.
+second costs the memory of one batch at work, and no more.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import torch
+from transformers import PreTrainedModel
 
 from headscope.interrupt import heed
 from headscope.model.loading import Model
+from headscope.model.outlet import OURS
+from headscope.model.tap import lock_of
 
 Item = TypeVar("Item")
 Member = TypeVar("Member")
@@ -36,13 +39,21 @@ def crew_of(model: Model) -> list[Model]:
     True
     """
     network = model.network
-    hooked = any(one._forward_hooks or one._forward_pre_hooks for one in network.modules())
-    if network.device.type != "cpu" or torch.get_num_threads() < 2 or hooked:
+    if network.device.type != "cpu" or torch.get_num_threads() < 2:
         return [model]
-    weights = {id(one): one for one in (*network.parameters(), *network.buffers())}
-    other = replace(model, network=copy.deepcopy(network, weights), headed=None)
+    with lock_of(network):
+        if _in_use(network):
+            return [model]
+        weights = {id(one): one for one in (*network.parameters(), *network.buffers())}
+        other = replace(model, network=copy.deepcopy(network, weights), headed=None)
     other.roles = model.roles  # what is known of one token is known of it to both
     return [model, other]
+
+
+def _in_use(network: PreTrainedModel) -> bool:
+    routed = str(network.config._attn_implementation).startswith(OURS)
+    hooks = (one._forward_hooks or one._forward_pre_hooks for one in network.modules())
+    return routed or any(hooks)
 
 
 @dataclass(frozen=True)

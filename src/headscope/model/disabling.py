@@ -41,7 +41,9 @@ def disable(
     ...     pass
     """
     chosen = named_heads(heads, model.layers, model.heads)
-    way = _way(how, means)
+    way = how_named(how)
+    if way is How.MEAN and means is None:
+        raise HeadscopeError("'mean' needs the heads' mean outputs (see mean_outputs)")
     device = model.network.device
     places = {layer: torch.tensor(some, device=device) for layer, some in chosen.items()}
 
@@ -66,9 +68,8 @@ def replaced(outputs: HeadOutputs, heads: Tensor, how: How, means: Tensor | None
     return torch.zeros_like(outputs.context[:1, :1, heads])
 
 
-def _way(how: str, means: Tensor | None) -> How:
+def how_named(how: str) -> How:
+    """A way of switching heads off by its name."""
     if how not in list(How):
         raise HeadscopeError(f"heads are switched off by {', '.join(How)}, not {how!r}")
-    if how == How.MEAN and means is None:
-        raise HeadscopeError("'mean' needs the heads' mean outputs (see mean_outputs)")
     return How(how)

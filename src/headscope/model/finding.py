@@ -19,9 +19,9 @@ UNLIMITED = 4096
 
 
 def pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The id to pad with; a decoder without one pads with anything, since padding is masked."""
-    pad = tokenizer.pad_token_id
-    return pad if isinstance(pad, int) else 0
+    """The id to pad with; a decoder without one pads with its end of text, which no text has."""
+    known = (tokenizer.pad_token_id, tokenizer.eos_token_id)
+    return next((one for one in known if isinstance(one, int)), 0)
 
 
 def find_attention(

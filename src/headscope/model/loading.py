@@ -28,7 +28,7 @@ from transformers import (
 from transformers.utils import logging
 
 from headscope.corpus import Example, Pieces, encode
-from headscope.errors import InputError, ModelError
+from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.model import bundled
 from headscope.model.adapters import Adapter
 from headscope.model.batch import Batch, make_batch
@@ -133,6 +133,12 @@ class Model:
         """Tokenize examples, cut to `max_length` (default: the model's limit)."""
         return encode(examples, self.tokenizer, max_length or self.max_length)
 
+    def check_length(self, max_length: int | None) -> None:
+        """Texts can be cut to what a model takes, and not to nothing."""
+        if max_length is not None and not 3 <= max_length <= self.max_length:
+            limit = f"between 3 and the {self.max_length} that {self.name} takes"
+            raise HeadscopeError(f"--max-length is {max_length}, not {limit}")
+
     def check_whole(self, pieces: Pieces, max_length: int | None, path: Path) -> None:
         """A text that was cut without anybody having asked for it is an error."""
         if pieces.lost and max_length is None:
@@ -235,6 +241,8 @@ def fresh(name: str | Path, labels: Sequence[str], *, random: bool = False, seed
         try:
             tokenizer = AutoTokenizer.from_pretrained(place)
             config = AutoConfig.from_pretrained(place, **options)
+            if config.pad_token_id is None:  # a decoder's classifier looks for the last real token
+                config.pad_token_id = pad_id(tokenizer)
             if random:
                 network = kind.from_config(config, dtype=torch.float32)
             else:

@@ -17,7 +17,7 @@ RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
 """One hue, white to dark: more ink, more attention; also in grey and on paper."""
 AROUND = ["#d55e00", "#ffffff", "#08306b"]
 """For differences: white is none."""
-POINTS = "format(100 * datum.value, '+.0f')"
+POINTS = "format(100 * datum.value, '+.2~f')"
 UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f"),
          "nats gained": ("nats", "+.3f")}  # fmt: skip
 
@@ -77,7 +77,7 @@ def _axis(unit: str) -> alt.Axis:
     if unit == "points":
         return alt.Axis(labelExpr=POINTS)
     if unit == "nats gained":
-        return alt.Axis(format="+.2f")
+        return alt.Axis(format="+.3~f")
     return alt.Axis(format="%" if unit == "share" else ".1f")
 
 
@@ -94,7 +94,7 @@ def _ink(rows: list[Row], unit: str) -> alt.Color:
             legend=alt.Legend(
                 title=UNITS[unit][0],
                 gradientLength=110,
-                labelExpr=POINTS if unit == "points" else "format(datum.value, '+.2f')",
+                labelExpr=POINTS if unit == "points" else "format(datum.value, '+.3~f')",
             ),
         )
     top = 1.0 if share else max((row["value"] for row in rows), default=1.0)

@@ -34,7 +34,7 @@ def ablation(one: Results) -> Iterator[Panel]:
             charts.append(
                 Chart(
                     f"ablation-{metric}-heads", f"{metric} with one head off",
-                    f"How much {metric} gains (blue) or loses (orange) when a head is "
+                    "How much the task gains (blue) or loses (orange) when a head is "
                     "off; white: nothing changes. A cell may differ from white by chance: "
                     "the table below says what is sure.",
                     heat_map(heads, unit), heads,
@@ -83,11 +83,21 @@ def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
         + f". A head that is off {ways[how]}. Differences are paired, q is corrected over all "
         "heads; changed: of how many examples the prediction differs."
     )  # fmt: skip
+    budget = record["study"]["options"]["budget"]
+    sure = "both corrected"
+    if budget:
+        sure = (
+            f"each wrong for at most {100 * budget['error']:g}% of heads, not corrected over them"
+        )
+        yield (
+            f"A head was tried until its verdict was decided, by one of {budget['looks']} looks at "
+            "growing data; p and q allow for all of them."
+        )
     counts = Counter(row["of"]["verdict"] for row in rows)
     parts = [f"{counts[key]} {said}" for key, said in VERDICTS.items() if counts[key]]
     yield (
         f"Of {len(rows)}, {', '.join(parts)}. Helps: the task is worse without it; hurts: it is "
-        "better without it (both corrected); nothing: the interval lies within "
+        f"better without it ({sure}); nothing: the interval lies within "
         f"{number(record['margin'], difference_unit(intact)).lstrip('+')} of 0; unclear: the data "
         "do not tell."
     )

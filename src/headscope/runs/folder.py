@@ -10,20 +10,18 @@ import io
 import json
 import time
 import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
 
-from headscope.atomic import PART, write, write_text, writing
+from headscope.atomic import claimed, is_empty, write, write_text
 from headscope.errors import RunError
 from headscope.evidence import Harvest
 from headscope.runs.results import TABLES, Results
-
-LOCK = ".lock"
 
 
 def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
@@ -33,7 +31,7 @@ def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
     """
     record_file = path / "run.json"
     if not record_file.exists():
-        if path.exists() and (not path.is_dir() or any(not _ours(one) for one in path.iterdir())):
+        if not is_empty(path):
             kind = "a folder with other things in it" if path.is_dir() else "a file"
             raise RunError(f"{path} is {kind}; give a new or empty folder")
         return None
@@ -47,11 +45,6 @@ def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
     if differs:
         raise RunError(f"{path} holds another run ({differs}); give another folder")
     return record
-
-
-def _ours(path: Path) -> bool:
-    """Whether a file is what a killed process of ours leaves: its lock, a file half-written."""
-    return path.name == LOCK or path.name.endswith(PART)
 
 
 def _differences(before: dict[str, Any], wanted: dict[str, Any], path: str = "") -> str:
@@ -79,16 +72,9 @@ class RunFolder:
 
     def __init__(self, path: Path, study: dict[str, Any], about: dict[str, Any]) -> None:
         self.path = path
-        self._lock = FileLock(path / LOCK)
         earlier = check_folder(path, study)
-        with writing(path):
-            path.mkdir(parents=True, exist_ok=True)
-            try:
-                self._lock.acquire(timeout=0)
-            except Timeout:
-                raise RunError(f"{path} is being written by another headscope") from None
-            for half in path.glob(f"*{PART}"):
-                half.unlink()
+        self._claim = ExitStack()
+        self._claim.enter_context(claimed(path))
         self.record = earlier or about | {"status": "running", "started": _now(), "study": study}
         if earlier is None:
             self._write_record()
@@ -97,13 +83,7 @@ class RunFolder:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._lock.release()
-        (self.path / LOCK).unlink(missing_ok=True)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the run was finished before."""
-        return bool(self.record["status"] == "complete")
+        self._claim.close()
 
     def restore(self, part: int) -> tuple[int, Harvest | None]:
         """How many shards of a part are done, and what they brought in."""

@@ -35,7 +35,7 @@ ABLATION = pa.schema(
 )
 """One row per metric and per head, layer or set that was off: the metric without it, the paired
 difference from the intact model, how many examples were tried and how many predictions changed."""
-FORMAT = 4
+FORMAT = 5
 """Of the run folder; the record says which one it is."""
 ARCS = pa.schema(
     [(name, pa.string()) for name in COLUMNS[:6]]
