@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ class Effect:
 
     Attributes:
         value: the metric of the changed predictions.
+        low, high: the bootstrap's interval; where predictions are classes, never narrower than
+            what as many examples without a single change would leave open.
         error: the bootstrap's standard error of the difference.
         changed: how many predictions differ.
         step: the most that one more changed prediction can move the metric, where predictions
@@ -105,13 +108,15 @@ class Paired:
         value = self.metric(changed, self.gold)
         delta = value - self.metric(self.intact, self.gold)
         differ = int((changed != self.intact).sum())
-        if not differ:
-            return Effect(value, 0.0, 0.0, 0.0, 0.0, 0, self.step)
-        deltas = self.resamples.metric(self.metric, changed, self.gold) - self.drawn
         tail = (1 - confidence) / 2
-        low, high = np.quantile(deltas, [tail, 1 - tail])
+        least = -math.log(tail) * self.step
+        if not differ:
+            return Effect(value, 0.0, -least, least, 0.0, 0, self.step)
+        deltas = self.resamples.metric(self.metric, changed, self.gold) - self.drawn
+        low, high = (float(bound) for bound in np.quantile(deltas, [tail, 1 - tail]))
         error = float(deltas.std(ddof=1))
-        return Effect(value, delta, float(low), float(high), error, differ, self.step)
+        low, high = min(low, delta - least), max(high, delta + least)
+        return Effect(value, delta, low, high, error, differ, self.step)
 
     def p(self, changed: Floats, effect: Effect) -> float:
         """The two-sided p of no difference.
