@@ -96,8 +96,8 @@ def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
     counts = Counter(row["of"]["verdict"] for row in rows)
     parts = [f"{counts[key]} {said}" for key, said in VERDICTS.items() if counts[key]]
     yield (
-        f"Of {len(rows)} {rows[0]['unit']}s, {', '.join(parts)}. Helps: the task is worse without it; hurts: it is "
-        f"better without it ({sure}); nothing: the interval lies within "
+        f"Of {len(rows)} {rows[0]['unit']}s, {', '.join(parts)}. Helps: the task is worse without "
+        f"it; hurts: it is better without it ({sure}); nothing: the interval lies within "
         f"{number(record['margin'], difference_unit(intact)).lstrip('+')} of 0; unclear: the data "
         "do not tell."
     )
