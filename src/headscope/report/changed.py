@@ -36,7 +36,7 @@ def change(one: Results) -> Iterator[Panel]:
             Chart("change-layers", "similarity by layer",
                   "A point is a head, the line joins the means of the layers, with 95% intervals.",
                   layer_curve(
-                      ["similarity"], "share", any(row["low"] is not None for row in layers),
+                      ["similarity"], "cosine", any(row["low"] is not None for row in layers),
                       baseline=False), points, layers),
             *_before_and_after(one, corpus, heads),
         ]  # fmt: skip
@@ -45,8 +45,8 @@ def change(one: Results) -> Iterator[Panel]:
             [
                 f"Cosine similarity of the attention maps of {base} (before) and {tuned} (after) "
                 f"on the same texts, flattened; 1 means unchanged. The layer that changed most is "
-                f"L{least['layer']} ({number(least['value'], 'share')} "
-                f"{interval(least, 'share')}).",
+                f"L{least['layer']} ({number(least['value'], 'cosine')} "
+                f"{interval(least, 'cosine')}).",
                 "In the table: of every number that a scan gives, the one that moved most for this "
                 "head among those whose paired difference is sure (q below .05).",
             ],
@@ -102,17 +102,16 @@ def _moved(one: Results, corpus: str, heads: list[Row]) -> Iterator[tuple[str, .
     }
     for row in shown:
         found = sure.get((row["layer"], row["head"]))
-        bounds = "-" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
-        line = (head_name(row["layer"], row["head"]), f"{row['value']:.3f}", bounds)
+        name = head_name(row["layer"], row["head"])
+        line = (name, number(row["value"], "cosine"), interval(row, "cosine"))
         if found is None:
             yield (*line, "nothing surely", "-", "-", "-")
             continue
         before, after = (values[weights, *_key(found)] for weights in ("base", "tuned"))
-        name = " ".join(str(part) for part in _key(found)[:4] if part is not None)
-        yield (
-            *line, name.replace("_", " "), number(before, "share"), number(after, "share"),
-            number(found["value"], "points"),
-        )  # fmt: skip
+        analysis, *rest = (str(part) for part in _key(found)[:4] if part is not None)
+        what = f"{analysis}: {' '.join(rest)}".replace("_", " ")
+        values_said = (number(before, "share"), number(after, "share"))
+        yield (*line, what, *values_said, number(found["value"], "points"))
 
 
 def _key(row: Row) -> tuple[Any, ...]:

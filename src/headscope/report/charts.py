@@ -17,9 +17,9 @@ RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
 """One hue, white to dark: more ink, more attention; also in grey and on paper."""
 AROUND = ["#d55e00", "#ffffff", "#08306b"]
 """For differences: white is none."""
-POINTS = "format(100 * datum.value, '+.2~f')"
+POINTS = "format(100 * datum.value, '+.2~r')"
 UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f"),
-         "nats gained": ("nats", "+.3f")}  # fmt: skip
+         "nats gained": ("nats", "+.3f"), "cosine": ("cosine", ".3f")}  # fmt: skip
 
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -82,19 +82,22 @@ def _axis(unit: str) -> alt.Axis:
 
 
 def _ink(rows: list[Row], unit: str) -> alt.Color:
-    """The colour of a value. Shares have one scale in all charts, so that charts compare; it
-    follows the square root, so that small shares can be seen.
+    """The colour of a value. Shares have one scale in all charts, so that charts compare; theirs
+    and that of differences follow the square root, so that small ones can be seen.
     """
     share = unit == "share"
     if unit in ("points", "nats gained"):  # around 0: blue above, orange below
         reach = max((abs(row["value"]) for row in rows), default=0) or 1.0
         return alt.Color(
             "value:Q",
-            scale=alt.Scale(range=AROUND, domain=[-reach, 0, reach], interpolate="rgb"),
+            scale=alt.Scale(
+                range=AROUND, domain=[-reach, 0, reach], type="sqrt", interpolate="rgb"
+            ),
             legend=alt.Legend(
                 title=UNITS[unit][0],
                 gradientLength=110,
-                labelExpr=POINTS if unit == "points" else "format(datum.value, '+.3~f')",
+                values=[-reach, -reach / 4, 0, reach / 4, reach],
+                labelExpr=POINTS if unit == "points" else "format(datum.value, '+.2~r')",
             ),
         )
     top = 1.0 if share else max((row["value"] for row in rows), default=1.0)
@@ -136,7 +139,7 @@ def similarity_map(rows: list[Row]) -> Drawing:
         scale=alt.Scale(range=RAMP[::-1], domain=[min(lowest, 0.99), 1], interpolate="rgb"),
         legend=alt.Legend(title="cosine", format=".2f", gradientLength=110),
     )
-    return heat_map(rows, "share").encode(color=colour)
+    return heat_map(rows, "cosine").encode(color=colour)
 
 
 def layer_bars(unit: str) -> Drawing:
@@ -253,7 +256,9 @@ def map_chart() -> Drawing:
             color=alt.Color(
                 "weight:Q",
                 scale=alt.Scale(range=RAMP, domain=[0, 1], interpolate="rgb"),
-                legend=alt.Legend(title="weight", gradientLength=110),
+                legend=alt.Legend(
+                    title="weight", orient="bottom", gradientLength=110, gradientThickness=10
+                ),
             ),
             tooltip=[
                 alt.Tooltip("from:N", title="token"),

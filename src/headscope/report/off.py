@@ -35,7 +35,8 @@ def ablation(one: Results) -> Iterator[Panel]:
                 Chart(
                     f"ablation-{metric}-heads", f"{metric} with one head off",
                     "How much the task gains (blue) or loses (orange) when a head is "
-                    "off; white: nothing changes. A cell may differ from white by chance: "
+                    "off; white: nothing changes; colours follow the square root, so that "
+                    "small differences are seen. A cell may differ from white by chance: "
                     "the table below says what is sure.",
                     heat_map(heads, unit), heads,
                 )
@@ -109,6 +110,10 @@ def _value(value: float, intact: Row) -> str:
     return number(value, "share" if intact["share"] else "nats")
 
 
+def _q(q: float) -> str:
+    return "<0.001" if q < 0.001 else f"{q:.3f}"
+
+
 def _extremes(rows: list[Row]) -> list[Row]:
     """The heads whose loss is felt most and those one is better off without."""
     ranked = sorted(rows, key=lambda row: row["value"])
@@ -122,5 +127,5 @@ def _line(row: Row, intact: Row, record: Row) -> tuple[str, ...]:
     changed = f"{found['changed']:,}" if whole else f"{found['changed']:,} of {found['n']:,}"
     return (
         found["name"], _value(found["value"], intact), number(found["delta"], unit),
-        interval(found, unit), f"{found['q']:.3f}", changed, found["verdict"],
+        interval(found, unit), _q(found["q"]), changed, found["verdict"],
     )  # fmt: skip

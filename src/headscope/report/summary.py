@@ -26,6 +26,8 @@ def number(value: float | None, unit: str) -> str:
         return f"{100 * value:+.1f} pt"
     if unit == "nats gained":
         return f"{value:+.3f}"
+    if unit == "cosine":
+        return f"{value:.3f}"
     return f"{percent(value)}%" if unit == "share" else f"{value:.2f}"
 
 
@@ -56,6 +58,8 @@ def interval(row: Row, unit: str) -> str:
         return f"[{100 * low:+.1f}, {100 * high:+.1f}]"
     if unit == "nats gained":
         return f"[{low:+.3f}, {high:+.3f}]"
+    if unit == "cosine":
+        return f"[{low:.3f}, {high:.3f}]"
     return f"[{low:.2f}, {high:.2f}]"
 
 
