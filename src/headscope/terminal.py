@@ -33,8 +33,7 @@ def show(found: Found, console: Console) -> None:
             console.print(f"left out: {analysis} ({reason})", highlight=False)
     _across(found, console)
     for panel in panels([found]):
-        if panel.rows:
-            _print(console, panel.title, panel.columns, panel.rows)
+        _print(console, panel.title, panel.columns, panel.rows)
         for text in panel.text:
             console.print(text, highlight=False)
 
@@ -42,15 +41,18 @@ def show(found: Found, console: Console) -> None:
 def _print(
     console: Console, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
 ) -> None:
+    if not rows:
+        return
     table = Table(title=title)
     for place, column in enumerate(columns):
         cells = [row[place] for row in rows]
+        long = max(map(len, cells)) > LONG
         words = (len(word) for cell in (*cells, column) for word in cell.split())
         table.add_column(
             column,
-            justify="right" if place > 1 else "left",
-            no_wrap=place > 0 and max(map(len, cells), default=0) <= LONG,
-            min_width=min(max(words, default=0), LONG),
+            justify="right" if place > 1 and not long else "left",
+            no_wrap=place > 0 and not long,
+            min_width=min(max(words), LONG),
         )
     for row in rows:
         table.add_row(*row)
