@@ -51,8 +51,7 @@ def change(one: Results) -> Iterator[Panel]:
                 "head among those whose paired difference is sure (q below .05).",
             ],
             charts,
-            ("head", "similarity", "95% interval", "what moved most", "before", "after",
-             "difference"),
+            ("head", "cosine", "95% interval", "what moved most", "before", "after", "by"),
             list(_moved(one, corpus, heads)),
         )  # fmt: skip
         if "beside" in models:
