@@ -2,7 +2,7 @@
 
 Short texts leave cores idle between the many small steps of a layer. Two that read different
 batches, each with half of the threads, fill each other's gaps. The weights are shared, so the
-second costs the memory of one batch at work, and no more.
+second costs the memory of one batch at work and of its tallies.
 """
 
 from __future__ import annotations
