@@ -28,7 +28,11 @@ from headscope.verbs import (
     Figures,
     GlueDir,
     Json,
+    Limit,
     MaxLength,
+    MinCount,
+    ModelName,
+    Only,
     RandomWeights,
     Seed,
     app,
@@ -43,7 +47,7 @@ __all__ = ["app", "experiment_verbs", "main"]
 @app.command("scan")
 @plainly
 def scan_command(
-    model: Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")] = "",
+    model: ModelName = "",
     data: Annotated[
         list[str] | None,
         typer.Argument(help="A path, READER:PATH, glue/TASK, 'tour' or 'tour-pairs'; several."),
@@ -51,9 +55,9 @@ def scan_command(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="The run folder; the same one resumes.")
     ] = None,
-    only: Annotated[str | None, typer.Option(help="Names of analyses, with commas.")] = None,
+    only: Only = None,
     list_: Annotated[bool, typer.Option("--list", help="List the analyses and stop.")] = False,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
+    limit: Limit = None,
     documents: Annotated[
         str | None, typer.Option(help="Only documents whose id matches, such as 'wsj_01*'.")
     ] = None,
@@ -63,9 +67,7 @@ def scan_command(
     frequencies: Annotated[
         str, typer.Option(help="Of words: 'corpus', or 'wordfreq:LANGUAGE'.")
     ] = "corpus",
-    min_count: Annotated[
-        int, typer.Option(min=1, help="Leave out relations with fewer instances.")
-    ] = 100,
+    min_count: MinCount = 100,
     pieces: Annotated[
         str, typer.Option(help="Attention from a split word: 'mean' of its pieces, or 'first'.")
     ] = "mean",

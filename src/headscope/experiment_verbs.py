@@ -27,8 +27,12 @@ from headscope.verbs import (
     Figures,
     GlueDir,
     Json,
+    Limit,
     MaxLength,
+    MinCount,
     ModelName,
+    Only,
+    Out,
     Seed,
     TaskName,
     app,
@@ -43,15 +47,13 @@ def compare_command(
     base: ModelName,
     tuned: Annotated[str, typer.Argument(help="The model that was made from it.")],
     data: Annotated[list[str], typer.Argument(help="A path, READER:PATH, glue/TASK, 'tour'.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same resumes.")],
+    out: Out,
     beside: Annotated[
         str | None, typer.Option(help="A third model whose statistics stand beside.")
     ] = None,
-    only: Annotated[str | None, typer.Option(help="Names of analyses, with commas.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many texts.")] = None,
-    min_count: Annotated[
-        int, typer.Option(min=1, help="Leave out relations with fewer instances.")
-    ] = 100,
+    only: Only = None,
+    limit: Limit = None,
+    min_count: MinCount = 100,
     glue_dir: GlueDir = None,
     max_length: MaxLength = None,
     figures: Figures = None,
@@ -82,7 +84,7 @@ def compare_command(
 def ablate_command(
     model: ModelName,
     task_name: TaskName,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same resumes.")],
+    out: Out,
     heads: Annotated[
         list[str] | None,
         typer.Option(help="Switch off these together, 'L3.H4,L5', and nothing else; repeatable."),
@@ -99,7 +101,7 @@ def ablate_command(
     ] = 0.05,
     part: Annotated[str, typer.Option(help="The part of the task to try it on.")] = "dev",
     glue_dir: GlueDir = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many examples.")] = None,
+    limit: Limit = None,
     max_length: MaxLength = None,
     figures: Figures = None,
     device: Device = "cpu",

@@ -77,6 +77,10 @@ TaskName = Annotated[
 GlueDir = Annotated[
     Path | None, typer.Option(help="The folder with GLUE's TSV files; unset, the hub is asked.")
 ]
+Out = Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same one resumes.")]
+Only = Annotated[str | None, typer.Option(help="Names of analyses, with commas.")]
+Limit = Annotated[int | None, typer.Option(help="Only the first so many texts or examples.")]
+MinCount = Annotated[int, typer.Option(min=1, help="Leave out relations with fewer instances.")]
 ModelName = Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")]
 
 

@@ -169,7 +169,6 @@ def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
             assert abs(other["delta"]) < margin
         else:
             assert row["verdict"] == ("helps" if other["delta"] < 0 else "hurts")
-            assert row["n"] < len(one.examples)
 
 
 def test_a_budget_is_the_same_after_an_interruption(minilm: Model) -> None:
