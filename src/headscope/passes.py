@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
@@ -178,14 +178,22 @@ class Pass:
         return analyses
 
     def seconds(self) -> float:
-        """How long the pass will take, from a few texts spread over its first shard."""
+        """How long one reader would take, from a few texts spread over the first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
-        trial = replace(self, progress=Silent())
-        trial.work(sample[:1])  # warm up
-        begin = time.perf_counter()
-        trial.work(sample)
-        taken = time.perf_counter() - begin
+        batches = plan([len(pieces) for pieces in sample], self.options.budget)
+        analyses = self.start()
+
+        def observe(attention: LayerAttention) -> None:
+            for analysis in analyses:
+                analysis.observe(attention, attention.batch)
+
+        with self.model.watch(observe) as tap:
+            tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up
+            begin = time.perf_counter()
+            for places in batches:
+                tap.forward(self.model.batch([sample[place] for place in places]))
+            taken = time.perf_counter() - begin
         return taken / sum(len(pieces) for pieces in sample) * self.survey.pieces
 
 

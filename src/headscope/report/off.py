@@ -12,7 +12,9 @@ from headscope.report.summary import interval, number
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
-VERDICTS = {"helps": "help", "hurts": "hurt", "nothing": "do nothing", "unclear": "are unclear"}
+VERDICTS = {"helps": ("helps", "help"), "hurts": ("hurts", "hurt"),
+            "nothing": ("does nothing", "do nothing"),
+            "unclear": ("is unclear", "are unclear")}  # fmt: skip
 
 
 def ablation(one: Results) -> Iterator[Panel]:
@@ -95,7 +97,8 @@ def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
             "growing data; p and q allow for all of them."
         )
     counts = Counter(row["of"]["verdict"] for row in rows)
-    parts = [f"{counts[key]} {said}" for key, said in VERDICTS.items() if counts[key]]
+    parts = [f"{counts[key]} {one if counts[key] == 1 else many}"
+             for key, (one, many) in VERDICTS.items() if counts[key]]  # fmt: skip
     yield (
         f"Of {len(rows)} {rows[0]['unit']}s, {', '.join(parts)}. Helps: the task is worse without "
         f"it; hurts: it is better without it ({sure}); nothing: the interval lies within "
