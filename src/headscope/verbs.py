@@ -62,6 +62,9 @@ MaxLength = Annotated[
 RandomWeights = Annotated[
     bool, typer.Option("--random-weights", help="Add the same architecture, untrained.")
 ]
+Weights = Annotated[
+    str, typer.Option(help="What is analysed: 'attention', or 'norm': weighted by value norms.")
+]
 Figures = Annotated[
     Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.")
 ]

@@ -16,9 +16,10 @@ from headscope.model import Batch, LayerAttention
 
 
 class Needs(StrEnum):
-    """What an analysis wants to know of the corpus before the pass."""
+    """What an analysis cannot do without besides attention and annotation."""
 
     FREQUENCIES = "frequencies"  # how often each word occurs in it
+    VALUES = "values"  # nothing of the corpus: the model's value vectors must be in sight
 
 
 class Inputs(StrEnum):
@@ -26,6 +27,7 @@ class Inputs(StrEnum):
 
     TEXTS = "texts"  # as the corpus has them: a sentence, a line, a pair
     WINDOWS = "windows"  # whole sentences of a document packed together
+    REPEATED = "repeated"  # no texts of the corpus: random tokens that come twice (decoders)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Analysis(ABC):
     counts in attributes that are tallies, and is registered by `@analysis("name")`.
 
     Attributes:
-        needs: what it wants to know of the corpus before the pass.
+        needs: what it cannot do without besides.
         annotation: what it cannot do without; without it the analysis is left out.
         partly: what a part of it cannot do without, and which part that is.
         inputs: what the model is to be shown.
@@ -98,6 +100,10 @@ class Analysis(ABC):
     def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
         """What the head of a row of best.parquet does on an exemplar of its group."""
         raise NotImplementedError(f"{self.name} keeps exemplars but cannot show them")
+
+    def tables(self) -> dict[str, dict[str, list[Any]]]:
+        """What is no number per head: columns by the name of the run folder's table."""
+        return {}
 
     @abstractmethod
     def start(self) -> None:

@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 import torch
 from torch import Tensor
 
+from headscope.errors import ModelError
 from headscope.model.batch import Batch
 from headscope.model.words import WordAttention
 from headscope.model.workspace import Workspace
@@ -91,6 +92,7 @@ class LayerAttention:
         batch: the tokens that queries and keys stand for.
         scores: the logits of the weights where the tap saw them (cheaper entropy), else None.
         space: memory for what is needed in passing.
+        given: gives `norms` where they can be seen.
 
     All of it is valid while it is being observed: the next layer uses the same memory.
     """
@@ -101,7 +103,26 @@ class LayerAttention:
     batch: Batch
     scores: Tensor | None = field(default=None, repr=False)
     space: Workspace = field(default_factory=Workspace, repr=False)
+    given: Callable[[], Tensor] | None = field(default=None, repr=False)
     _words: dict[str, WordAttention] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def norms(self) -> Tensor:
+        """(example, head, key) how much each token can give: the norm of its value vector after
+        the output projection (Kobayashi et al. 2020).
+        """
+        if self.given is None:
+            raise ModelError("there are no value vectors behind these weights")
+        return self.given()
+
+    def by_norm(self) -> LayerAttention:
+        """The same with every weight times the norm of what is looked at, rows summing to 1."""
+        weights = self.space.take("by norm", self.weights.shape, self.weights)
+        torch.mul(self.weights, self.norms.unsqueeze(2), out=weights)
+        weights /= weights.sum(-1, keepdim=True).clamp_min(TINY)
+        return LayerAttention(
+            self.layer, weights, self.visible, self.batch, None, self.space, self.given
+        )
 
     def words(self, how: str = "mean") -> WordAttention:
         """Attention between words; from a split word the `mean` over its pieces, or the `first`."""

@@ -31,6 +31,7 @@ from headscope.corpus import Example, Pieces, encode
 from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.model import bundled
 from headscope.model.adapters import Adapter
+from headscope.model.attention import LayerAttention
 from headscope.model.batch import Batch, make_batch
 from headscope.model.finding import UNLIMITED, find_attention, pad_id
 from headscope.model.roles import Roles
@@ -148,6 +149,26 @@ class Model:
                 f"--max-length {self.max_length}",
                 path,
             )
+
+    @cached_property
+    def gives_values(self) -> bool:
+        """Whether its value vectors and output projections can be seen."""
+        try:
+            return bool(self.adapter.blocks(self.network))
+        except ModelError:
+            return False
+
+    @cached_property
+    def causal(self) -> bool:
+        """Whether a token sees only what stands before it, as a decoder's does."""
+        sees_ahead: list[bool] = []
+
+        def look(attention: LayerAttention) -> None:
+            sees_ahead.append(bool(attention.visible.mask[:, 0].triu(1).any()))
+
+        with self.watch(look) as tap:
+            tap.forward(self.batch(self.encode([Example("ahead", text="a b c")])))
+        return not any(sees_ahead)
 
     @cached_property
     def specials(self) -> int:

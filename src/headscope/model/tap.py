@@ -12,6 +12,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,7 @@ from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
 from headscope.model.attention import LayerAttention, Visible
 from headscope.model.batch import Batch
+from headscope.model.norms import Norms
 from headscope.model.outlet import OPEN, route
 from headscope.model.workspace import Workspace
 
@@ -59,6 +61,12 @@ class Tap:
         self.turn = 0  # layers are counted as they run: ALBERT runs one module for all of them
         self.seen: dict[int, Visible] = {}
         self.space = Workspace()
+        self.value: Tensor | None = None
+
+    @cached_property
+    def norms(self) -> Norms:
+        """What tells how much a token can give."""
+        return Norms(self.model, self.adapter)
 
     @torch.inference_mode()
     def forward(self, batch: Batch) -> Tensor:
@@ -72,7 +80,7 @@ class Tap:
             output: Tensor = self.model(**batch.inputs(self.model))[0]
             return output
         finally:
-            self.batch, self.seen = None, {}
+            self.batch, self.seen, self.value = None, {}, None
 
     @property
     def current(self) -> Batch:
@@ -81,10 +89,23 @@ class Tap:
             raise ModelError("the model was called by somebody else while it was being watched")
         return self.batch
 
-    def show(self, weights: Tensor, mask: Tensor | None, scores: Tensor | None = None) -> None:
+    def show(
+        self,
+        module: nn.Module,
+        weights: Tensor,
+        mask: Tensor | None,
+        value: Tensor | None,
+        scores: Tensor | None = None,
+    ) -> None:
         """Hand one layer to the observer."""
+
+        def norms() -> Tensor:
+            if value is None:
+                raise ModelError(f"the value vectors of {self.adapter.family!r} cannot be seen")
+            return self.norms.of(module, value, weights.shape[1])
+
         attention = LayerAttention(
-            self.turn, weights.float(), self.visible(mask), self.current, scores, self.space
+            self.turn, weights.float(), self.visible(mask), self.current, scores, self.space, norms
         )
         self.turn += 1
         self.observer(attention)
@@ -127,6 +148,7 @@ class Tap:
         """
         if outlet := OPEN.get(self.model):
             outlet.see(value, attention_mask)
+        given = value
         groups = query.shape[1] // key.shape[1]
         if groups > 1:  # grouped-query attention: several heads share keys and values
             key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
@@ -141,7 +163,7 @@ class Tap:
         if attention_mask is not None:
             scores += self.visible(attention_mask).bias
         weights = torch.softmax(scores, -1, out=self.space.take("weights", size, query))
-        self.show(weights, attention_mask, scores)
+        self.show(module, weights, attention_mask, given, scores)
         return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
 
 
@@ -169,9 +191,20 @@ def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -
         return call.args, call.kwargs
 
     def take(module: nn.Module, arguments: tuple[Any, ...], output: tuple[Any, ...]) -> Any:
-        tap.show(output[1], None)
+        weights = output[1]
+        value, tap.value = tap.value, None
+        if value is not None:
+            value = value.view(*value.shape[:-1], weights.shape[1], -1).transpose(1, 2)
+        tap.show(module, weights, None, value)
         return (output[0], None, *output[2:])
 
+    def keep(_: nn.Module, __: Any, output: Tensor) -> None:
+        tap.value = output
+
+    if adapter.value:
+        for block in adapter.blocks(model):
+            value = block.get_submodule(adapter.value)
+            undo.callback(value.register_forward_hook(keep).remove)
     for module in modules:
         undo.callback(module.register_forward_pre_hook(ask, with_kwargs=True).remove)
         undo.callback(module.register_forward_hook(take).remove)

@@ -19,7 +19,8 @@ AROUND = ["#d55e00", "#ffffff", "#08306b"]
 """For differences: white is none."""
 POINTS = "format(100 * datum.value, '+.2~r')"
 UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f"),
-         "nats gained": ("nats", "+.3f"), "cosine": ("cosine", ".3f")}  # fmt: skip
+         "times": ("times", ".2f"), "nats gained": ("nats", "+.3f"),
+         "cosine": ("cosine", ".3f")}  # fmt: skip
 
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart
