@@ -35,6 +35,7 @@ from headscope.verbs import (
     Only,
     RandomWeights,
     Seed,
+    Weights,
     app,
     finish,
     plainly,
@@ -83,6 +84,10 @@ def scan_command(
     negations: Annotated[
         Path | None, typer.Option(help="A file of negating words, one a line, for this language.")
     ] = None,
+    weights: Weights = "attention",
+    distance_rows: Annotated[
+        int, typer.Option(min=0, help="Rows of a large corpus that heads are compared on; 0: all.")
+    ] = 8192,
     figures: Figures = None,
     device: Device = "cpu",
     dtype: Dtype = "float32",
@@ -126,7 +131,9 @@ def scan_command(
                 clip=clip_offsets,
                 min_count=min_count,
                 negations=corpus.word_list(negations) if negations else (),
+                distance_rows=distance_rows,
             ),
+            weights=weights,
         ),
         progress=progress_for_terminal(),
         command=["headscope", *sys.argv[1:]],

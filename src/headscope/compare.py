@@ -102,7 +102,9 @@ class Lockstep:
         with ExitStack() as stack:
             taps = [
                 stack.enter_context(
-                    model.watch(_all([watching[role].observe, *extra.get(role, [])]))
+                    model.watch(
+                        _all([watching[role].observe, *extra.get(role, [])], self.lead.options)
+                    )
                 )
                 for role, model in models.items()
             ]
@@ -119,10 +121,13 @@ class Lockstep:
         return harvest
 
 
-def _all(observers: list[Callable[[LayerAttention], None]]) -> Callable[[LayerAttention], None]:
+def _all(
+    observers: list[Callable[[LayerAttention], None]], options: Options
+) -> Callable[[LayerAttention], None]:
     def observe(attention: LayerAttention) -> None:
+        shown = options.shown(attention)
         for observer in observers:
-            observer(attention)
+            observer(shown)
 
     return observe
 
@@ -151,6 +156,8 @@ def gather(gathered: Gathered, step: Lockstep, harvest: Harvest) -> None:
         for role, statistics in found.items():
             gathered.heads.append(rows(statistics, kind.name, corpus, role))
             gathered.best.append(best_rows(statistics, kind.name, corpus, role))
+        for role, one in zip(restored, analyses, strict=True):
+            gathered.take_tables(one, corpus, role)
         pairs = zip(found[BASE], found[TUNED], strict=True)
         differ = [difference(one, other) for one, other in pairs if not one.whole]
         gathered.heads.append(rows(differ, kind.name, corpus, DIFFERENCE))

@@ -14,7 +14,7 @@ from headscope.analyses.maps import MAPS
 from headscope.evidence import Exemplars, Harvest, Statistic, best_rows, rows
 from headscope.passes import Pass
 from headscope.runs import Results, table_of
-from headscope.runs.results import arcs_table, maps_table
+from headscope.runs.results import arcs_table, extra_table, maps_table
 
 Row = dict[str, Any]
 
@@ -28,6 +28,7 @@ class Gathered:
     best: list[dict[str, list[Any]]] = field(default_factory=list)
     maps: list[pa.Table] = field(default_factory=list)
     arcs: list[Row] = field(default_factory=list)
+    extra: dict[str, list[dict[str, list[Any]]]] = field(default_factory=dict)
     analyses: dict[str, Row] = field(default_factory=dict)
     corpora: dict[tuple[str, str], Row] = field(default_factory=dict)
 
@@ -41,7 +42,15 @@ class Gathered:
             self.best.append(best)
             self.arcs += scenes(analysis, best, harvest)
             self.describe(type(analysis), found)
+            self.take_tables(analysis, *place)
         self.note(one, place[1], harvest.exemplars[MAPS])
+
+    def take_tables(self, analysis: Analysis, corpus: str, weights: str) -> None:
+        """Keep what an analysis gives besides numbers per head."""
+        for name, columns in analysis.tables().items():
+            size = len(next(iter(columns.values())))
+            place = {"corpus": [corpus] * size, "weights": [weights] * size}
+            self.extra.setdefault(name, []).append(place | columns)
 
     def note(self, one: Pass, weights: str, maps: Exemplars) -> None:
         """Keep what a pass was made on, and its maps."""
@@ -72,7 +81,7 @@ class Gathered:
     def record(self) -> Row:
         """What the run's record keeps of the numbers."""
         return {
-            "tables": ["heads", "chosen", "maps", "arcs"],
+            "tables": ["heads", "chosen", "maps", "arcs", *self.extra],
             "analyses": list(self.analyses.values()),
             "corpora": list(self.corpora.values()),
             "seconds": round(time.perf_counter() - self.begun, 1),
@@ -82,7 +91,8 @@ class Gathered:
     def results(self, record: Row) -> Results:
         """Everything as tables."""
         tables = (table_of(self.heads), table_of(self.best), pa.concat_tables(self.maps))
-        return Results(record | self.record(), *tables, arcs_table(self.arcs))
+        extra = {name: extra_table(name, parts) for name, parts in self.extra.items()}
+        return Results(record | self.record(), *tables, arcs_table(self.arcs), **extra)
 
 
 def sizes(one: Pass) -> Row:

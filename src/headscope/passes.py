@@ -35,6 +35,11 @@ SAMPLE = 8
 """Texts that are tried to tell how long a pass will take."""
 
 
+BY_NORM = "norm"
+WEIGHTS = ("attention", BY_NORM)
+"""What is analysed: attention, or attention times the norm of what is looked at."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How a scan is done; part of what identifies a run.
@@ -47,6 +52,7 @@ class Options:
         rules: choices that the papers make differently.
         budget: how large a batch may be.
         shard: examples that are read, batched by length and merged at a time.
+        weights: what is analysed, `attention` or `norm` (see `WEIGHTS`).
     """
 
     max_length: int | None = None
@@ -56,6 +62,11 @@ class Options:
     rules: Rules = field(default_factory=Rules)
     budget: Budget = field(default_factory=Budget)
     shard: int = field(default_factory=lambda: SHARD)
+    weights: str = WEIGHTS[0]
+
+    def shown(self, attention: LayerAttention) -> LayerAttention:
+        """What analyses are shown of a layer."""
+        return attention.by_norm() if self.weights == BY_NORM else attention
 
 
 def survey(
@@ -160,7 +171,7 @@ class Pass:
         """Watch a model read some batches."""
         shard = [pieces for some in batches.items for pieces in some]
         watching = Watching(self, shard)
-        with model.watch(watching.observe) as tap:
+        with model.watch(lambda seen: watching.observe(self.options.shown(seen))) as tap:
             for some in batches:
                 tap.forward(model.batch(some))
                 self.progress.advance(len(some))
@@ -185,8 +196,9 @@ class Pass:
         analyses = self.start()
 
         def observe(attention: LayerAttention) -> None:
+            shown = self.options.shown(attention)
             for analysis in analyses:
-                analysis.observe(attention, attention.batch)
+                analysis.observe(shown, shown.batch)
 
         with self.model.watch(observe) as tap:
             tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up

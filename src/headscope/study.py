@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses import Analysis, Inputs, choose
-from headscope.corpus import Corpus, Survey, read
+from headscope.analyses import Analysis, Inputs, Needs, choose
+from headscope.corpus import Corpus, Survey, read, repeated_tokens
+from headscope.corpus.readers import names
 from headscope.errors import HeadscopeError
 from headscope.found import Found
 from headscope.gather import Gathered
 from headscope.model import Model, load, untrained
-from headscope.passes import Options, Pass, forecast, survey
+from headscope.passes import BY_NORM, WEIGHTS, Options, Pass, forecast, survey
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
 from headscope.runs import Results, RunFolder, run
@@ -69,6 +70,13 @@ def check(model: Model, corpora: list[Corpus], options: Options) -> None:
         raise HeadscopeError(f"two corpora are called {twice!r}; rename one of the files")
     if options.rules.pieces not in ("mean", "first"):
         raise HeadscopeError(f"--pieces is 'mean' or 'first', not {options.rules.pieces!r}")
+    if options.weights not in WEIGHTS:
+        raise HeadscopeError(f"--weights is {' or '.join(WEIGHTS)}, not {options.weights!r}")
+    if options.weights == BY_NORM and not model.gives_values:
+        raise HeadscopeError(
+            f"the value vectors of {model.name} are not where headscope would find them, so its "
+            "attention cannot be weighted by their norms"
+        )
     model.check_length(options.max_length)
 
 
@@ -96,7 +104,23 @@ def planned(
     progress: Silent,
 ) -> list[Plan]:
     """What will be done with each corpus, after a look at all of them."""
-    return [_plan(model, corpus, kinds, options, progress) for corpus in corpora]
+    plans = [_plan(model, corpus, kinds, options, progress) for corpus in corpora]
+    if repeated := _of(kinds, Inputs.REPEATED):
+        if model.causal:
+            plans.append(_repeated(model, repeated, options, progress))
+        else:
+            plans[0].left_out |= {kind.name: "it is for decoders" for kind in repeated}
+    return plans
+
+
+def _repeated(
+    model: Model, kinds: list[type[Analysis]], options: Options, progress: Silent
+) -> Plan:
+    """What is done with no corpus at all, but with random tokens that come twice."""
+    found = Survey(options.rules)
+    found.count(repeated_tokens(model.tokenizer, model.max_length, options.seed))
+    tokens = Corpus("repeated tokens", (), names()["text"])
+    return Plan(tokens, {Inputs.REPEATED: (kinds, found)}, {}, options, progress)
 
 
 def _plan(
@@ -108,7 +132,7 @@ def _plan(
 ) -> Plan:
     """Survey a corpus and keep the analyses that its annotation allows."""
     texts = survey(model, corpus, _of(kinds, Inputs.TEXTS), options, progress)
-    missing = {kind: reason for kind in kinds if (reason := _missing(kind, texts))}
+    missing = {kind: reason for kind in kinds if (reason := _missing(kind, texts, model))}
     possible = [kind for kind in kinds if kind not in missing]
     parts = {}
     if _of(possible, Inputs.TEXTS):
@@ -127,8 +151,10 @@ def _plan(
     return Plan(corpus, parts, left_out, options, progress)
 
 
-def _missing(kind: type[Analysis], texts: Survey) -> str | None:
+def _missing(kind: type[Analysis], texts: Survey, model: Model) -> str | None:
     """Why an analysis cannot be done on a corpus."""
+    if Needs.VALUES in kind.needs and not model.gives_values:
+        return f"the value vectors of {model.name} are not where headscope would find them"
     if kind.annotation is not None and not texts.annotated[kind.annotation]:
         return f"the corpus has no {kind.annotation}"
     facts = texts.facts.get(kind.name)

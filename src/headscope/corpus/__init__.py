@@ -9,6 +9,7 @@ from headscope.corpus.files import word_list
 from headscope.corpus.frequencies import frequencies_from
 from headscope.corpus.pieces import Pieces, cut, encode, marks_spaces
 from headscope.corpus.readers.glue import LAYOUTS
+from headscope.corpus.repeated import repeated_tokens
 from headscope.corpus.rules import Rules
 from headscope.corpus.survey import Facts, Survey
 from headscope.corpus.windows import pack
@@ -35,6 +36,7 @@ __all__ = [
     "pack",
     "plan",
     "read",
+    "repeated_tokens",
     "stable_hash",
     "word_list",
 ]

@@ -19,6 +19,7 @@ class Rules:
         frame_words, element_words, distance: Kovaleva's filter: sentences of at most so many
             words, core elements of at most so many, at least so far from the target.
         negations: negating words instead of the English ones.
+        distance_rows: of a large corpus about so many rows are compared between heads; 0: all.
     """
 
     pieces: str = "mean"
@@ -30,3 +31,4 @@ class Rules:
     element_words: int = 3
     distance: int = 2
     negations: tuple[str, ...] = ()
+    distance_rows: int = 8192

@@ -1,5 +1,6 @@
 """Tallies and statistics: how sure one can be of a number."""
 
+from headscope.evidence import families
 from headscope.evidence.exemplars import Exemplar, Exemplars
 from headscope.evidence.harvest import Harvest
 from headscope.evidence.interval import Estimate, estimate
@@ -20,5 +21,6 @@ __all__ = [
     "best_rows",
     "crossfit",
     "estimate",
+    "families",
     "rows",
 ]

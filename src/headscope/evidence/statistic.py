@@ -28,7 +28,8 @@ class Unit(StrEnum):
 
     SHARE = "share"  # of attention or of cases, 0 to 1
     POINTS = "points"  # a difference of shares, -1 to 1
-    NATS = "nats"  # entropy
+    NATS = "nats"  # entropy, divergence
+    TIMES = "times"  # a multiple of what it is compared with
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Statistic:
 
     Attributes:
         name: as it stands in the run folder.
-        tally: (bucket, layer, head, group); (bucket, 1, 1, group) for a number of the corpus
-            that no head has a part in, which is reported for the model as a whole.
+        tally: (bucket, layer, head, group); (bucket, layer, 1, group) for a number of a layer's
+            heads together; (bucket, 1, 1, group) for one of the corpus or of the model as a whole.
         baseline: (bucket, layer or 1, head or 1, group), from the same examples; None: none.
         groups: what the tally's groups are (offsets, roles); empty where there is one.
         direction: null where it does not apply.
@@ -63,6 +64,8 @@ class Statistic:
             least `margin` above the baseline; confirmed_by: another statistic of the analysis
             whose test must agree; nameless: groups that earn no label.
         null: what the test compares with, where that is not the baseline.
+        p: of a test that was made elsewhere, for a number of the model as a whole.
+        together: it is a number of all heads of a layer together.
     """
 
     name: str
@@ -79,11 +82,20 @@ class Statistic:
     confirmed_by: str | None = None
     nameless: tuple[str, ...] = ()
     null: Null | None = None
+    p: float | None = None
+    together: bool = False
 
     @property
     def whole(self) -> bool:
         """Whether no head has a part in it."""
         return self.tally.sums.shape[1:3] == (1, 1) and self.baseline is None
+
+    @property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """Axes of the tally that are pooled for each kind of row: head, layer, model."""
+        if self.whole:
+            return ((1, 2),)
+        return ((2,), (1, 2)) if self.together else ((), (2,), (1, 2))
 
     def describe(self) -> dict[str, Any]:
         """What the run's record keeps, so that a reader knows what the numbers are."""
@@ -144,8 +156,7 @@ def rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weights: s
     table: Rows = {column: [] for column in COLUMNS}
     for statistic in statistics:
         parts = _Parts.of(statistic)
-        levels: tuple[tuple[int, ...], ...] = ((1, 2),) if statistic.whole else ((), (2,), (1, 2))
-        for pooled in levels:
+        for pooled in statistic.levels:
             level = _Parts(*(part.sum(axis=pooled, keepdims=True) for part in parts.each()))
             places = np.indices(level.sums.shape[1:]).reshape(3, -1)
             layers = np.full(places.shape[1], -1) if 1 in pooled else places[0]
@@ -162,7 +173,7 @@ def best_rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weigh
     """
     table: Rows = {column: [] for column in COLUMNS}
     for statistic in statistics:
-        if statistic.whole:
+        if () not in statistic.levels:
             continue
         flat = [part.reshape(len(part), -1, part.shape[-1]) for part in _Parts.of(statistic).each()]
         chosen = _Parts(*(crossfit(part, *flat[:2])[:, None, None] for part in flat))
@@ -211,7 +222,7 @@ def _append(
     found = estimate(parts.sums, parts.counts, statistic.unit is Unit.SHARE)
     with np.errstate(invalid="ignore", divide="ignore"):
         baseline = parts.base.sum(0) / parts.base_counts.sum(0)
-    p = np.full(found.value.shape, np.nan)
+    p = np.full(found.value.shape, np.nan if statistic.p is None else statistic.p)
     if tested:
         with np.errstate(invalid="ignore", divide="ignore"):
             known = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)

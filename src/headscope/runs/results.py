@@ -35,7 +35,27 @@ ABLATION = pa.schema(
 )
 """One row per metric and per head, layer or set that was off: the metric without it, the paired
 difference from the intact model, how many examples were tried and how many predictions changed."""
-FORMAT = 5
+PLACE = [
+    ("corpus", pa.string()),
+    ("weights", pa.string()),
+    ("layer", pa.int32()),
+    ("head", pa.int32()),
+]
+DISTANCES = pa.schema(
+    PLACE
+    + [("other_layer", pa.int32()), ("other_head", pa.int32())]
+    + [(name, pa.float64()) for name in ("value", "low", "high")]
+    + [("n", pa.int64())]
+)
+"""One row per pair of heads: their mean Jensen-Shannon divergence in nats, over n rows."""
+FAMILIES = pa.schema(
+    PLACE
+    + [(name, pa.float64()) for name in ("x", "y", "stress")]
+    + [(name, pa.int32()) for name in ("cluster", "nearest_layer", "nearest_head")]
+    + [("distance", pa.float64())]
+)
+"""One row per head: where scaling puts it, its cluster, its nearest relative."""
+FORMAT = 6
 """Of the run folder; the record says which one it is."""
 ARCS = pa.schema(
     [(name, pa.string()) for name in COLUMNS[:6]]
@@ -52,6 +72,8 @@ TABLES = {
     "maps": ("maps.parquet", MAPS),
     "arcs": ("arcs.parquet", ARCS),
     "ablation": ("ablation.parquet", ABLATION),
+    "distances": ("distances.parquet", DISTANCES),
+    "families": ("families.parquet", FAMILIES),
 }
 """The tables of `Results`, their files in a run folder and what they hold."""
 
@@ -81,6 +103,14 @@ def arcs_table(scenes: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist([{name: one[name] for name in names} for one in scenes], ARCS)
 
 
+def extra_table(name: str, parts: list[dict[str, list[Any]]]) -> pa.Table:
+    """A table of `TABLES` from columns, part by part."""
+    schema = TABLES[name][1]
+    return pa.concat_tables(
+        [schema.empty_table(), *(pa.table(one, schema=schema) for one in parts)]
+    )
+
+
 def rows_of(table: pa.Table, **wanted: Any) -> list[dict[str, Any]]:
     """The rows of a table in which every column named has the value wanted."""
     for column, value in wanted.items():
@@ -100,6 +130,8 @@ class Results:
         maps: attention maps of a few texts.
         arcs: what the best heads do on a few annotated texts.
         ablation: what a task's metric is without a head, a layer, a set of heads.
+        distances: how differently any two heads look.
+        families: heads in a plane and in clusters, by these distances.
 
     The tables that a run does not make are empty.
     """
@@ -110,6 +142,8 @@ class Results:
     maps: pa.Table = field(default_factory=MAPS.empty_table)
     arcs: pa.Table = field(default_factory=ARCS.empty_table)
     ablation: pa.Table = field(default_factory=ABLATION.empty_table)
+    distances: pa.Table = field(default_factory=DISTANCES.empty_table)
+    families: pa.Table = field(default_factory=FAMILIES.empty_table)
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:

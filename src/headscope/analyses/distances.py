@@ -1,0 +1,143 @@
+"""Distances between heads: who attends like whom (Clark et al. 2019, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.base import Analysis, analysis
+from headscope.corpus import Pieces, stable_hash
+from headscope.evidence import Shape, Statistic, Tally, Unit, estimate, families
+from headscope.evidence.divergence import divergences
+from headscope.model import Batch, LayerAttention
+
+FOLDED = 32
+"""Buckets of evidence: a matrix of all pairs is kept for each, so they are fewer than usual."""
+
+
+def chosen_rows(pieces: Pieces, rate: float) -> NDArray[np.int64]:
+    """Which rows of a text are compared: each with the same chance, by the hash of its id."""
+    if rate >= 1:
+        return np.arange(len(pieces))
+    rng = np.random.default_rng(stable_hash(pieces.example.id))
+    return np.nonzero(rng.random(len(pieces)) < rate)[0]
+
+
+@analysis("distances")
+class Distances(Analysis):
+    """How differently two heads look, for all pairs: 0 where they look alike at every token,
+    0.69 (the logarithm of 2) where no token of the one is a token of the other.
+
+    The Jensen-Shannon divergence of the two heads' rows in nats, averaged over all real queries,
+    specials included. Of a large corpus some rows are compared, each with the same chance; the
+    intervals tell what that costs. A head's distance to the other heads of its layer stands
+    beside that to heads of other layers; whether heads of one layer are alike is tested by
+    dealing out layers at random among heads.
+    """
+
+    def start(self) -> None:
+        self.size = self.shape.layers * self.shape.heads
+        self.pairs = Tally(Shape(FOLDED, 1, 1), self.size * (self.size - 1) // 2)
+        self.upper = np.triu_indices(self.size, 1)
+        wanted = self.rules.distance_rows
+        self.rate = min(1.0, wanted / max(1, self.survey.pieces)) if wanted else 1.0
+        self._seen: list[Tensor] = []
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        if attention.layer == 0:
+            self._seen = []
+            self._rows = [chosen_rows(pieces, self.rate) for pieces in batch.pieces]
+            self._ends = np.cumsum(
+                [len(r) * len(p) for r, p in zip(self._rows, batch.pieces, strict=True)]
+            )
+        if not self._ends[-1]:
+            return
+        taken = attention.weights.new_empty(self.shape.heads, int(self._ends[-1]))
+        for place, (rows, pieces) in enumerate(zip(self._rows, batch.pieces, strict=True)):
+            size = len(rows) * len(pieces)
+            part = attention.weights[place, :, torch.from_numpy(rows), : len(pieces)]
+            taken[:, self._ends[place] - size : self._ends[place]] = part.flatten(1)
+        self._seen.append(taken)
+        if len(self._seen) == self.shape.layers:
+            self._add(torch.cat(self._seen), batch)
+            self._seen = []
+
+    def _add(self, heads: Tensor, batch: Batch) -> None:
+        """Compare all heads on the rows of a batch, (head, element)."""
+        sums, counts = [], []
+        for rows, pieces, end in zip(self._rows, batch.pieces, self._ends, strict=True):
+            part = heads[:, end - len(rows) * len(pieces) : end]
+            sums.append(divergences(part)[self.upper])
+            counts.append(len(rows))
+        made = torch.from_numpy(np.stack(sums))[:, None]
+        self.pairs.add(0, made, torch.tensor(counts)[:, None, None], batch.buckets % FOLDED)
+
+    def matrices(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(bucket, head, head) summed distances, and (bucket,) over how many rows."""
+        sums = np.zeros((FOLDED, self.size, self.size))
+        sums[:, self.upper[0], self.upper[1]] = self.pairs.sums[:, 0, 0]
+        return sums + sums.transpose(0, 2, 1), self.pairs.counts[:, 0, 0, 0]
+
+    @property
+    def layer(self) -> NDArray[np.int64]:
+        """(head,) the layer of each head."""
+        return np.repeat(np.arange(self.shape.layers), self.shape.heads)
+
+    def statistics(self) -> Iterator[Statistic]:
+        sums, rows = self.matrices()
+        layers, heads = self.shape.layers, self.shape.heads
+        if not rows.sum() or min(layers, heads) < 2:
+            return
+        own = self.layer[:, None] == self.layer
+        means = []
+        for others, many in ((own, heads - 1), (~own, self.size - heads)):
+            total = (sums * others).sum(2).reshape(FOLDED, layers, heads, 1)
+            counts = np.broadcast_to((rows * many)[:, None, None, None], (FOLDED, layers, 1, 1))
+            means.append(Tally.of(total, counts.copy()))
+        yield Statistic(
+            "within_layer", means[0], means[1], Unit.NATS,
+            "mean distance to the other heads of its layer; the baseline is that to heads of "
+            "other layers", headlines={"": "distance to its layer"},
+        )  # fmt: skip
+        pairs = [float(one.sum()) for one in (own & ~np.eye(self.size, dtype=bool), ~own)]
+        apart = (sums * ~own).sum((1, 2)) / pairs[1] - (sums * own).sum((1, 2)) / pairs[0]
+        found = families.alike(sums.sum(0) / rows.sum(), self.layer)
+        yield Statistic(
+            "between_minus_within", Tally.of(*(one[:, None, None, None] for one in (apart, rows))),
+            None, Unit.NATS,
+            "how much farther heads of different layers are from each other than heads of one "
+            "layer; p from layers dealt out at random among heads", p=found.p,
+        )  # fmt: skip
+
+    def tables(self) -> dict[str, dict[str, list[Any]]]:
+        sums, rows = self.matrices()
+        if not rows.sum():
+            return {}
+        one, other = self.upper
+        found = estimate(self.pairs.sums[:, 0, 0], self.pairs.counts[:, 0, 0], share=False)
+        heads = self.shape.heads
+        pairs = {
+            "layer": one // heads, "head": one % heads,
+            "other_layer": other // heads, "other_head": other % heads,
+            "value": found.value, "low": found.low.clip(min=0), "high": found.high, "n": found.n,
+        }  # fmt: skip
+        matrix = sums.sum(0) / rows.sum()
+        made = families.scale(matrix)
+        cluster = families.clusters(matrix, families.tree(matrix))
+        nearest = (matrix + np.diag(np.full(self.size, np.inf))).argmin(1)
+        members = {
+            "layer": self.layer, "head": np.tile(np.arange(heads), self.shape.layers),
+            "x": made.points[:, 0], "y": made.points[:, 1],
+            "stress": np.full(self.size, made.stress), "cluster": cluster,
+            "nearest_layer": nearest // heads, "nearest_head": nearest % heads,
+            "distance": matrix[np.arange(self.size), nearest],
+        }  # fmt: skip
+        plain = {"distances": pairs, "families": members}
+        return {
+            name: {key: one.tolist() for key, one in part.items()} for name, part in plain.items()
+        }
