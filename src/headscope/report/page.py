@@ -53,6 +53,7 @@ def render(shown: list[View], experiments: list[Panel]) -> str:
                 | {"charts": made, "first": len(charts)}
                 | {"scenes": view.scenes(analysis["analysis"])}
                 | {"linking": analysis["analysis"] in LINKING}
+                | {"board": view.board(analysis["analysis"])}
             )
             charts += [chart.spec() for chart in made]
         data.append(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from headscope.naming import head_name
+from headscope.report import families
 from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, heat_map, layer_curve, profile
+from headscope.report.panel import Panel
 from headscope.report.summary import (
     Label,
     Line,
@@ -167,8 +169,14 @@ class View:
             charts = [*self._curves(name, lines), *self._maps(lines), *self._profiles(analysis)]
             if name in LINKING:
                 charts += self._relation_maps(name)
+            if board := self.board(name):
+                charts = [*board.charts, *charts]
             if charts or (name in LINKING and self.relations(name)):
                 yield analysis, charts
+
+    def board(self, analysis: str) -> Panel | None:
+        """What an analysis has to show besides numbers per head."""
+        return BOARDS[analysis](self) if analysis in BOARDS else None
 
     def _curves(self, name: str, lines: list[Headline]) -> Iterator[Chart]:
         for unit in dict.fromkeys(line.unit for line in lines):
@@ -277,3 +285,7 @@ def views(results: list[Results]) -> list[View]:
         for one in results
         for corpus in one.record["corpora"]
     ]
+
+
+BOARDS: dict[str, Callable[[View], Panel | None]] = {"distances": families.panel}
+"""What analyses have to show besides numbers per head."""
