@@ -1,6 +1,7 @@
 """Draw maps of attention at random from real models on real texts, to be labelled by eye.
 
     python -m labelling.draw random --models DIR --tuned DIR    each head once, or twice
+    python -m labelling.draw again --models DIR --tuned DIR     the same on other texts, added
     python -m labelling.draw more --like CLASS --count N ...     from heads that have shown CLASS
 
 What is kept of a text is no text: how long it is, which tokens are specials or of the second
@@ -139,9 +140,13 @@ def sources(models: Path, tuned: Path, data: Path) -> dict[str, Source]:
     return found | {"albert-kor": Source(load(models / "albert-kor-base"), korean(data))}
 
 
-def at_random(places: dict[str, Source], rng: np.random.Generator) -> Iterator[tuple[Drawn, Shown]]:
-    """Every head of every layer once and one twice, singles and pairs in turn."""
-    number = 0
+def at_random(places: dict[str, Source], number: int = 0) -> Iterator[tuple[Drawn, Shown]]:
+    """Every head of every layer once and one twice, singles and pairs in turn.
+
+    Args:
+        number: of the first map.
+    """
+    rng = np.random.default_rng(number)
     for name, source in places.items():
         for layer in range(source.model.layers):
             heads = rng.permutation(source.model.heads)
@@ -222,7 +227,7 @@ def seen_in(drawn: list[Drawn], like: str) -> set[tuple[str, int, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["random", "more"])
+    parser.add_argument("what", choices=["random", "again", "more"])
     parser.add_argument("--models", type=Path, required=True, help="folder of get_models.py")
     parser.add_argument("--tuned", type=Path, required=True, help="MiniLM fine-tuned on MRPC")
     parser.add_argument("--data", type=Path, default=os.environ.get("HEADSCOPE_DATA"))
@@ -230,12 +235,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=0)
     asked = parser.parse_args()
     places = sources(asked.models, asked.tuned, asked.data)
-    if asked.what == "random":
-        pairs = list(at_random(places, np.random.default_rng(0)))
-        write([one for one, _ in pairs], [shown for _, shown in pairs])
-        return
-    drawn, shown = read_maps()
-    new = list(more(places, drawn, asked.like, asked.count))
+    drawn, shown = ([], []) if asked.what == "random" else read_maps()
+    if asked.what == "more":
+        new = list(more(places, drawn, asked.like, asked.count))
+    else:
+        new = list(at_random(places, len(drawn)))
     write(drawn + [one for one, _ in new], shown + [one for _, one in new])
 
 
