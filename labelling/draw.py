@@ -70,12 +70,7 @@ class Shown:
 
 def sentences(pieces: Pieces) -> NDArray[np.int8]:
     """(token,) which text of a pair each token belongs to; -1 for specials."""
-    texts = np.nonzero(~pieces.special)[0]
-    gap = np.nonzero(np.diff(texts) > 1)[0]
-    found = np.where(pieces.special, -1, 0).astype(np.int8)
-    if pieces.example.is_pair and len(gap):
-        found[texts[gap[0] + 1 :]] = 1
-    return found
+    return np.where(pieces.special, -1, pieces.second).astype(np.int8)
 
 
 def english(data: Path) -> dict[str, list[Example]]:

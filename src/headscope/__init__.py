@@ -8,6 +8,7 @@
 from importlib.metadata import version
 
 from headscope.ablate import ablate
+from headscope.analyses.patterns import classify
 from headscope.compare import compare
 from headscope.corpus import read
 from headscope.errors import HeadscopeError
@@ -27,6 +28,7 @@ __all__ = [
     "Options",
     "__version__",
     "ablate",
+    "classify",
     "compare",
     "disable",
     "finetune",

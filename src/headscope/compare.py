@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headscope.analyses import choose
-from headscope.analyses.maps import MAPS
 from headscope.corpus import BUCKETS, Corpus, Pieces, read
 from headscope.errors import HeadscopeError
 from headscope.evidence import Harvest, Shape, best_rows, rows
@@ -166,4 +165,4 @@ def gather(gathered: Gathered, step: Lockstep, harvest: Harvest) -> None:
         alike = [similarity(harvest.tallies[CHANGE])]
         gathered.heads.append(rows(alike, CHANGE, corpus, DIFFERENCE))
     for role, one in step.passes.items():
-        gathered.note(one, role, harvest.exemplars[f"{role} {MAPS}"])
+        gathered.note(one, role, harvest, f"{role} ")

@@ -11,7 +11,8 @@ import torch
 
 from headscope.analyses import Analysis, Inputs, about
 from headscope.analyses.maps import MAPS
-from headscope.evidence import Exemplars, Harvest, Statistic, best_rows, rows
+from headscope.analyses.patterns import SHAPES, Patterns
+from headscope.evidence import Harvest, Statistic, best_rows, rows
 from headscope.passes import Pass
 from headscope.runs import Results, table_of
 from headscope.runs.results import arcs_table, extra_table, maps_table
@@ -43,7 +44,7 @@ class Gathered:
             self.arcs += scenes(analysis, best, harvest)
             self.describe(type(analysis), found)
             self.take_tables(analysis, *place)
-        self.note(one, place[1], harvest.exemplars[MAPS])
+        self.note(one, place[1], harvest)
 
     def take_tables(self, analysis: Analysis, corpus: str, weights: str) -> None:
         """Keep what an analysis gives besides numbers per head."""
@@ -52,11 +53,13 @@ class Gathered:
             place = {"corpus": [corpus] * size, "weights": [weights] * size}
             self.extra.setdefault(name, []).append(place | columns)
 
-    def note(self, one: Pass, weights: str, maps: Exemplars) -> None:
-        """Keep what a pass was made on, and its maps."""
+    def note(self, one: Pass, weights: str, harvest: Harvest, prefix: str = "") -> None:
+        """Keep what a pass was made on, and its maps; `prefix` stands before names in a harvest."""
         place = (one.corpus.name, weights)
         if place not in self.corpora:  # texts come before windows
-            self.maps.append(maps_table(maps, *place))
+            maps = harvest.exemplars[f"{prefix}{MAPS}"]
+            shapes = harvest.exemplars.get(f"{prefix}{Patterns.name} ")
+            self.maps.append(maps_table(maps, *place, shapes, SHAPES))
             self.corpora[place] = {"corpus": place[0], "weights": place[1]} | sizes(one)
         if one.inputs is Inputs.WINDOWS:
             limit = one.options.max_length or one.model.max_length

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.maps import SHOWN
+from headscope.analyses.patterns import Shape, classify
+from headscope.analyses.rollout import rollout
 from headscope.atomic import write_text
 from headscope.corpus import Example
 from headscope.errors import HeadscopeError
@@ -27,6 +29,8 @@ class Look:
     Attributes:
         tokens: as a reader would write them.
         maps: (layer, head, query, key) weights; the row of a token says where it looks.
+        sentence: 0 or 1 for tokens of the first or second text, -1 for specials.
+        ids: of the tokens.
 
     In a notebook it shows itself; `save` writes the same page to a file.
     """
@@ -34,10 +38,24 @@ class Look:
     title: str
     tokens: tuple[str, ...]
     maps: NDArray[np.float32]
+    sentence: tuple[int, ...]
+    ids: tuple[int, ...]
 
     def head(self, layer: int, head: int) -> NDArray[np.float32]:
         """(query, key) the map of one head."""
         return np.asarray(self.maps[layer, head])
+
+    def shape(self, layer: int, head: int) -> Shape:
+        """The shape of one map: vertical, diagonal, both, block or heterogeneous.
+
+        >>> look("minilm", "The cat that we fed sat down.").shape(0, 2).name
+        'diagonal'
+        """
+        return classify(self.maps[layer, head], self.sentence, self.ids)
+
+    def rollout(self) -> NDArray[np.float64]:
+        """(layer, query, key) how much of each token is in each token after each layer."""
+        return rollout(self.maps)
 
     def page(self) -> str:
         """The page with every head's map; of a long text, its first tokens."""
@@ -89,4 +107,6 @@ def look(model: Model | str | Path, text: str, pair: str | None = None) -> Look:
 
     with model.watch(keep) as tap:
         tap.forward(model.batch([pieces]))
-    return Look(model.name, tuple(model.tokens(pieces)), np.stack(maps))
+    sentence = np.where(pieces.special, -1, pieces.second).tolist()
+    tokens = tuple(model.tokens(pieces))
+    return Look(model.name, tokens, np.stack(maps), tuple(sentence), tuple(pieces.ids.tolist()))

@@ -8,9 +8,12 @@ from rich.table import Table
 from headscope.found import Found
 from headscope.report import summary, tables
 from headscope.report.panels import panels
+from headscope.report.views import BOARDS, views
 
 SHOWN = 12
 """Roles and labels that are listed; the report has all."""
+BROAD = 60
+"""Tables with longer cells are left to the report."""
 LONG = 16
 """Cells that are longer may be broken into lines where the terminal is narrow."""
 
@@ -29,6 +32,7 @@ def show(found: Found, console: Console) -> None:
             _relations(found, name, analysis, console)
         _antecedents(found, name, console)
         _labels(found, name, console)
+        _boards(found, name, console)
         for analysis, reason in found.record["left_out"].get(name, {}).items():
             console.print(f"left out: {analysis} ({reason})", highlight=False)
     _across(found, console)
@@ -100,6 +104,18 @@ def _labels(found: Found, corpus: str, console: Console) -> None:
         console.print(f"{label.head} is {label.short}", highlight=False)
     if len(labels) > SHOWN:
         console.print(f"and {len(labels) - SHOWN} more (in the report)", highlight=False)
+
+
+def _boards(found: Found, corpus: str, console: Console) -> None:
+    """What analyses say besides numbers per head, for the trained model."""
+    for view in views([found]):
+        if view.corpus == corpus and view.weights in ("trained", "tuned"):
+            for name in BOARDS:
+                if board := view.board(name):
+                    for text in board.text:
+                        console.print(text, highlight=False)
+                    if all(len(cell) <= BROAD for row in board.rows for cell in row):
+                        _print(console, board.title, board.columns, board.rows)
 
 
 def _across(found: Found, console: Console) -> None:

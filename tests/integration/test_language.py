@@ -115,7 +115,8 @@ def test_what_the_annotation_does_not_allow_is_left_out_and_said() -> None:
     found = scan(model, plain, progress=Silent())
     left_out = found.record["left_out"]["made"]
     whole = {"coreference", "dependencies", "frames", "links", "token_to_token"}
-    assert set(left_out) == whole | {"linguistic_features of subjects, objects"}
+    besides = {"linguistic_features of subjects, objects", "repetition"}
+    assert set(left_out) == whole | besides
     assert left_out["dependencies"] == "the corpus has no syntactic heads and relations"
     with pytest.raises(HeadscopeError, match="frames cannot be done on made: the corpus has no"):
         scan(model, plain, only=["frames"], progress=Silent())

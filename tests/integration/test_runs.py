@@ -89,6 +89,8 @@ def left_over(run: Path) -> list[str]:
 COMPLETE = [
     "arcs.parquet",
     "best.parquet",
+    "distances.parquet",
+    "families.parquet",
     "heads.parquet",
     "maps.parquet",
     "report.html",

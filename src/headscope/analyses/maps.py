@@ -27,13 +27,17 @@ def rank(pieces: Pieces) -> int:
     return (unreadable << 63) | (stable_hash(pieces.example.id) >> 1)
 
 
+def chosen_for_maps(shard: list[Pieces], kept: int = KEPT) -> list[Pieces]:
+    """The texts of a shard that rank lowest."""
+    return sorted(shard, key=lambda pieces: (rank(pieces), pieces.example.id))[:kept]
+
+
 class Maps:
     """Collects the maps of the texts of a shard that rank lowest."""
 
     def __init__(self, shard: list[Pieces], kept: int = KEPT) -> None:
         self.store = Exemplars(kept)
-        chosen = sorted(shard, key=lambda pieces: (rank(pieces), pieces.example.id))[:kept]
-        self._chosen = {id(pieces): pieces for pieces in chosen}
+        self._chosen = {id(pieces): pieces for pieces in chosen_for_maps(shard, kept)}
         self._maps: dict[int, list[NDArray[np.uint8]]] = {key: [] for key in self._chosen}
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:

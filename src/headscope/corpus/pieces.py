@@ -58,6 +58,16 @@ class Pieces:
         return np.cumsum(begins) - 1
 
     @cached_property
+    def second(self) -> NDArray[np.bool_]:
+        """(piece,) whether the piece is of the second text of a pair; False for specials."""
+        texts = np.nonzero(~self.special)[0]
+        gaps = np.nonzero(np.diff(texts) > 1)[0]  # specials stand between the texts
+        found = np.zeros(len(self.ids), dtype=bool)
+        if self.example.is_pair and len(gaps):
+            found[texts[gaps[0] + 1 :]] = True
+        return found
+
+    @cached_property
     def place(self) -> NDArray[np.int64]:
         """(word,) the unit of each word; -1 where the word has no pieces or was cut off."""
         places = np.full(len(self.words), -1, dtype=np.int64)

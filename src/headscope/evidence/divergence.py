@@ -31,6 +31,7 @@ def divergences(rows: Tensor) -> Floats:
     Args:
         rows: (head, elements) float32: the rows of a text one after the other, real keys alone.
 
+    >>> import torch
     >>> rows = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     >>> divergences(rows).round(4).tolist()[0]
     [0.0, 0.6931, 0.2158]

@@ -222,7 +222,9 @@ def _append(
     found = estimate(parts.sums, parts.counts, statistic.unit is Unit.SHARE)
     with np.errstate(invalid="ignore", divide="ignore"):
         baseline = parts.base.sum(0) / parts.base_counts.sum(0)
-    p = np.full(found.value.shape, np.nan if statistic.p is None else statistic.p)
+    p = np.full(found.value.shape, np.nan)
+    if statistic.p is not None:  # with too few documents nothing is claimed
+        p = np.where(np.isnan(found.low), np.nan, statistic.p)
     if tested:
         with np.errstate(invalid="ignore", divide="ignore"):
             known = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)

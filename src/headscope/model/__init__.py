@@ -5,7 +5,8 @@ from headscope.model.batch import Batch
 from headscope.model.crew import Hand, crew_of, share
 from headscope.model.disabling import How, disable, how_named
 from headscope.model.fork import Fork, reads_first_only
-from headscope.model.loading import Head, Model, fresh, load, untrained, wrap
+from headscope.model.fresh import fresh, untrained
+from headscope.model.loading import Head, Model, load, wrap
 from headscope.model.outlet import HeadOutputs, changing
 from headscope.model.tap import watch
 from headscope.model.words import Units, WordAttention

@@ -69,6 +69,14 @@ class Batch:
         return self.real & ~self.special
 
     @cached_property
+    def second(self) -> Tensor:
+        """(example, token) tokens of the second text of a pair."""
+        found = torch.zeros(self.real.shape, dtype=torch.bool)
+        for place, one in enumerate(self.pieces):
+            found[place, : len(one)] = torch.from_numpy(one.second)
+        return found.to(self.ids.device)
+
+    @cached_property
     def units(self) -> Units:
         """The words of the batch, and which pieces are whose."""
         return units_of(self.pieces, self.ids.shape[1], self.ids.device)

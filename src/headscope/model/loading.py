@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,14 +13,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from torch import nn
 from transformers import (
-    AutoConfig,
     AutoModel,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -225,7 +221,7 @@ def load(
             )
             network = network.to(device)
     except LOADING as error:
-        raise ModelError(_explain(name, error)) from error
+        raise ModelError(explain(name, error)) from error
     read = head is not Head.NONE  # then a pooler is read as well
     lacking = sorted(key for key in info["missing_keys"] if read or "pooler" not in key)
     if lacking:
@@ -234,64 +230,14 @@ def load(
             f"{name}: the checkpoint lacks {len(lacking)} weights of the model, such as "
             f"{lacking[0]}, which transformers would fill with random numbers{how}"
         )
-    model = wrap(network, tokenizer, _short(name))
+    model = wrap(network, tokenizer, short_name(name))
     model.made_up = frozenset(info["missing_keys"])
     return model
 
 
-def fresh(name: str | Path, labels: Sequence[str], *, random: bool = False, seed: int = 0) -> Model:
-    """A model with a classifier on top that is yet to be trained.
-
-    Args:
-        labels: the classes; none: a single score.
-        random: draw all weights anew instead of loading them.
-
-    >>> fresh("minilm", ["no", "yes"]).whole.config.num_labels
-    2
-    """
-    place = bundled.folder() if str(name) == bundled.NAME else name
-    options: dict[str, Any] = {"num_labels": len(labels) or 1}
-    if labels:
-        options |= {"id2label": dict(enumerate(labels))}
-        options |= {"label2id": {label: place for place, label in enumerate(labels)}}
-    else:
-        options |= {"problem_type": "regression"}
-    kind = CLASSES[Head.CLASSIFIER]
-    with torch.random.fork_rng(), hushed():
-        torch.manual_seed(seed)
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(place)
-            config = AutoConfig.from_pretrained(place, **options)
-            if config.pad_token_id is None:  # a decoder's classifier looks for the last real token
-                config.pad_token_id = pad_id(tokenizer)
-            if random:
-                network = kind.from_config(config, dtype=torch.float32)
-            else:
-                network = kind.from_pretrained(
-                    place, config=config, dtype=torch.float32, use_safetensors=True
-                )
-        except LOADING as error:
-            raise ModelError(_explain(name, error)) from error
-    return wrap(network, tokenizer, _short(name), "random" if random else "trained")
-
-
-def _short(name: str | Path) -> str:
+def short_name(name: str | Path) -> str:
     """How a model is called: a folder by its own name, without the way to it."""
     return Path(name).resolve().name if Path(name).is_dir() else str(name)
-
-
-def untrained(model: Model, seed: int = 0) -> Model:
-    """The same architecture with random weights: what a head does before it has learned anything.
-
-    >>> untrained(load("minilm"))
-    minilm (random weights): bert, 6 layers x 12 heads, at most 512 tokens
-    """
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        make = cast(Callable[[PretrainedConfig], PreTrainedModel], type(model.network))
-        network = make(copy.deepcopy(model.network.config))
-    nn.Module.to(network, device=model.network.device, dtype=model.network.dtype)
-    return wrap(network, model.tokenizer, model.name, "random")
 
 
 @contextmanager
@@ -329,7 +275,7 @@ def wrap(
     return model
 
 
-def _explain(name: str | Path, error: Exception) -> str:
+def explain(name: str | Path, error: Exception) -> str:
     """One sentence on why a model did not load, and what to do."""
     text = textwrap.shorten(str(error), 240, placeholder=" ...")
     if "safetensors" in text and Path(name).is_dir():

@@ -25,6 +25,7 @@ from headscope.report.arcs import Picture
 from headscope.report.charts import map_chart, spec
 from headscope.report.panel import Panel
 from headscope.report.panels import panels
+from headscope.report.patterns import across as across_shapes
 from headscope.report.summary import COLUMNS
 from headscope.report.tables import LINKING, WAYS, across
 from headscope.report.views import View, views
@@ -35,7 +36,8 @@ Record = dict[str, Any]
 
 def write_report(results: list[Results], path: Path) -> Path:
     """Write one page for one or more runs; the run folder is all that it needs."""
-    write_text(path, render(views(results), panels(results)))
+    shown = views(results)
+    write_text(path, render(shown, [*panels(results), *across_shapes(shown)]))
     return path
 
 

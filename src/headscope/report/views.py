@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from headscope.naming import head_name
-from headscope.report import families
+from headscope.report import families, patterns
 from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, heat_map, layer_curve, profile
 from headscope.report.panel import Panel
@@ -181,8 +181,8 @@ class View:
     def _curves(self, name: str, lines: list[Headline]) -> Iterator[Chart]:
         for unit in dict.fromkeys(line.unit for line in lines):
             group = [line for line in lines if line.unit == unit]
-            heads = [row for line in group for row in self.of(line)]
             layers = [row for line in group for row in self.of(line, "layer")]
+            heads = [row for line in group for row in self.of(line)] or layers
             intervals = any(row["low"] is not None for row in layers)
             if layers:
                 yield Chart(
@@ -287,5 +287,8 @@ def views(results: list[Results]) -> list[View]:
     ]
 
 
-BOARDS: dict[str, Callable[[View], Panel | None]] = {"distances": families.panel}
+BOARDS: dict[str, Callable[[View], Panel | None]] = {
+    "distances": families.panel,
+    "patterns": patterns.panel,
+}
 """What analyses have to show besides numbers per head."""

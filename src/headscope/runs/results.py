@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ MAPS = pa.schema(
     [(name, pa.string()) for name in ("corpus", "weights", "example")]
     + [("layer", pa.int32()), ("head", pa.int32())]
     + [("tokens", pa.list_(pa.string())), ("map", pa.binary())]
+    + [("shape", pa.string()), ("probability", pa.float64())]
 )
 ABLATION = pa.schema(
     [(name, pa.string()) for name in ("task", "metric", "unit", "name")]
@@ -84,12 +86,27 @@ def table_of(rows: list[dict[str, list[Any]]]) -> pa.Table:
     return pa.concat_tables([HEADS.empty_table(), *parts])
 
 
-def maps_table(exemplars: Exemplars, corpus: str, weights: str) -> pa.Table:
-    """One row per text, layer and head; `map` is uint8 (query, key), 255 for a weight of 1."""
+def maps_table(
+    exemplars: Exemplars, corpus: str, weights: str, shapes: Exemplars | None, names: Sequence[str]
+) -> pa.Table:
+    """One row per text, layer and head; `map` is uint8 (query, key), 255 for a weight of 1.
+
+    Args:
+        shapes: of the same texts, how likely each map has each shape; names: of the shapes.
+    """
+    likely = {one.id: one.arrays["probabilities"] for one in shapes or ()}
+
+    def shape_of(example: str, layer: int, head: int) -> dict[str, Any]:
+        if example not in likely:
+            return {"shape": None, "probability": None}
+        found = likely[example][layer, head]
+        return {"shape": names[int(found.argmax())], "probability": float(found.max())}
+
     rows = [
         {"corpus": corpus, "weights": weights, "example": one.id, "layer": layer, "head": head,
          "tokens": one.record["tokens"],
          "map": np.ascontiguousarray(one.arrays["maps"][layer, head]).tobytes()}
+        | shape_of(one.id, layer, head)
         for one in exemplars
         for layer in range(one.arrays["maps"].shape[0])
         for head in range(one.arrays["maps"].shape[1])

@@ -1,0 +1,260 @@
+"""Train the pattern classifier on the labelled maps, and tell how good it is.
+
+    python -m labelling.train             cross-validation, then the weights that ship
+    python -m labelling.train --check     nothing but: are the weights that ship those of today?
+
+Folds are split by head (a head before and after fine-tuning is one head), and no text of a fold
+is trained on either. Targets are votes: two annotators and, where they disagree, a third look.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from sklearn.metrics import confusion_matrix, f1_score
+from torch import Tensor
+
+from headscope.analyses import patterns
+from headscope.analyses.patterns import SHAPES, Classifier
+from headscope.analyses.shape_features import Tokens, features
+from headscope.analyses.twins import twin_features
+from headscope.model.workspace import Workspace
+from labelling.draw import Drawn, Shown, read_maps
+from labelling.votes import RESOLVED, by_annotator, labels
+
+WEIGHTS = Path(patterns.__file__).parent / patterns.WEIGHTS
+FOLDS, TIMES = 10, 2000
+DIGITS = 4
+"""Decimals of the weights that ship: fewer than machines differ in."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How some small networks are trained.
+
+    Attributes:
+        networks, hidden: how many, and how wide.
+        balance: classes weigh by their number to minus this power.
+        smooth: of every target goes to all classes alike.
+    """
+
+    networks: int = 6
+    hidden: int = 96
+    steps: int = 200
+    rate: float = 0.01
+    decay: float = 0.1
+    drop: float = 0.2
+    balance: float = 0.3
+    smooth: float = 0.05
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be learned.
+
+    Attributes:
+        given: (map, feature)
+        votes: (map, class) shares of the votes; label: (map,) the class that counts.
+        head, text: (map,) what may not be both in a fold and in what is trained on.
+        agreed: (map,) whether two annotators said the same.
+    """
+
+    given: Floats
+    votes: Floats
+    label: NDArray[np.int64]
+    head: NDArray[np.str_]
+    text: NDArray[np.str_]
+    agreed: NDArray[np.bool_]
+
+    def folds(self) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+        """What is trained on and what is held out."""
+        heads = np.unique(self.head)
+        drawn = np.random.default_rng(0).permutation(len(heads)) % FOLDS
+        fold = drawn[np.searchsorted(heads, self.head)]
+        for number in range(FOLDS):
+            out = fold == number
+            yield ~out & ~np.isin(self.text, self.text[out]), out
+
+
+def told(shown: Shown) -> Tokens:
+    sentence = torch.from_numpy(shown.sentence.astype(np.int64))[None]
+    return Tokens(torch.ones_like(sentence, dtype=torch.bool), sentence >= 0, sentence == 1)
+
+
+def measured(shown: list[Shown], twins: bool) -> Floats:
+    """(map, feature)"""
+    space, rows = Workspace(), []
+    for one in shown:
+        weights = torch.from_numpy(one.weights).float()[None, None]
+        same = torch.from_numpy(one.token.astype(np.int64))[None]
+        found = (
+            twin_features(weights, told(one), same, space)
+            if twins
+            else features(weights, told(one), space)
+        )
+        rows.append([float(value[0, 0]) for value in found.values()])
+    return np.array(rows)
+
+
+def problems() -> dict[str, Problem]:
+    """The five shapes; and matching, on pairs."""
+    drawn, shown = read_maps()
+    final, first, second = labels(), by_annotator(1), by_annotator(2)
+    third = by_annotator(RESOLVED)
+
+    def said(one: Drawn, matching: bool) -> list[int]:
+        votes = [all_of[one.number] for all_of in (first, second, third) if one.number in all_of]
+        votes = votes or [final[one.number]]
+        return [int(vote.matching) if matching else SHAPES.index(vote.shape) for vote in votes]
+
+    made = {}
+    for name, classes in (("shape", len(SHAPES)), ("matching", 2)):
+        matching = name == "matching"
+        places = [n for n in range(len(drawn)) if not matching or (shown[n].sentence == 1).any()]
+        votes = [said(drawn[n], matching) for n in places]
+        label = [
+            int(final[n].matching) if matching else SHAPES.index(final[n].shape) for n in places
+        ]
+        made[name] = Problem(
+            measured([shown[n] for n in places], matching),
+            np.stack([np.bincount(one, minlength=classes) / len(one) for one in votes]),
+            np.array(label),
+            np.array([head_of(drawn[n]) for n in places]),
+            np.array([f"{drawn[n].source} {drawn[n].text}" for n in places]),
+            np.array([len(set(one)) == 1 for one in votes]),
+        )
+    return made
+
+
+def head_of(one: Drawn) -> str:
+    """A head; the same before and after fine-tuning."""
+    return f"{one.model.removesuffix('-mrpc')} {one.layer} {one.head}"
+
+
+def train(problem: Problem, chosen: NDArray[np.bool_], recipe: Recipe) -> dict[str, Tensor]:
+    """The networks, trained on some of the maps; all of them at once, on all maps at once."""
+    drawn = torch.Generator().manual_seed(recipe.seed)
+    given = torch.from_numpy(problem.given[chosen]).float()
+    target = torch.from_numpy(problem.votes[chosen]).float()
+    classes = target.shape[1]
+    target = target * (1 - recipe.smooth) + recipe.smooth / classes
+    label = torch.from_numpy(problem.label[chosen])
+    rare = torch.bincount(label, minlength=classes).clamp_min(1) ** -recipe.balance
+    boot = torch.poisson(torch.ones(recipe.networks, len(label)), generator=drawn) * rare[label]
+    mean, scale = given.mean(0), given.std(0).clamp_min(0.01)
+    flat = ((given - mean) / scale).clamp(-4, 4)
+
+    def matrix(*size: int) -> Tensor:
+        spread = size[0] ** -0.5
+        made: Tensor = torch.randn(recipe.networks, *size, generator=drawn) * spread
+        return made.requires_grad_()
+
+    weights = {"in": matrix(given.shape[1], recipe.hidden), "out": matrix(recipe.hidden, classes)}
+    for name in ("in", "out"):
+        width = weights[name].shape[-1]
+        weights[f"{name} bias"] = torch.zeros(recipe.networks, 1, width, requires_grad=True)
+    optimizer = torch.optim.AdamW(weights.values(), recipe.rate, weight_decay=recipe.decay)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, recipe.steps)
+    for _ in range(recipe.steps):
+        hidden = torch.relu(flat @ weights["in"] + weights["in bias"])
+        kept = torch.rand(hidden.shape, generator=drawn) > recipe.drop
+        scores = hidden * kept / (1 - recipe.drop) @ weights["out"] + weights["out bias"]
+        loss = -(boot * (scores.log_softmax(-1) * target).sum(-1)).sum() / boot.sum()
+        optimizer.zero_grad()
+        (loss * recipe.networks).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+    found = {name: one.detach() for name, one in weights.items()} | {"mean": mean, "scale": scale}
+    return {name: (one * 10**DIGITS).round() / 10**DIGITS for name, one in found.items()}
+
+
+RECIPES = {"shape": Recipe(), "matching": Recipe(hidden=32, balance=0.6)}
+
+
+def predicted(tensors: dict[str, Tensor], given: Floats) -> Floats:
+    """(map, class) probabilities."""
+    one = Classifier({f"shape {name}": tensor for name, tensor in tensors.items()})
+    columns = torch.from_numpy(given).float().unbind(-1)
+    return one.probabilities(dict(enumerate(columns))).double().numpy()  # type: ignore[arg-type]
+
+
+def cross_validated(problem: Problem, recipe: Recipe) -> Floats:
+    """(map, class) probabilities by networks that have seen neither head nor text."""
+    found = np.zeros_like(problem.votes)
+    for inside, out in problem.folds():
+        found[out] = predicted(train(problem, inside, recipe), problem.given[out])
+    return found
+
+
+def interval(problem: Problem, guess: NDArray[np.int64]) -> tuple[float, float]:
+    """Of macro-F1, by a bootstrap over heads."""
+    rng, heads = np.random.default_rng(0), np.unique(problem.head)
+    places = [np.nonzero(problem.head == head)[0] for head in heads]
+    drawn = []
+    for _ in range(TIMES):
+        chosen = np.concatenate([places[n] for n in rng.integers(0, len(heads), len(heads))])
+        drawn.append(f1_score(problem.label[chosen], guess[chosen], average="macro"))
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def tell(name: str, problem: Problem, found: Floats) -> None:
+    """Print scores, the confusion matrix and calibration."""
+    guess, label = found.argmax(1), problem.label
+    classes = SHAPES if name == "shape" else ("no", "yes")
+    each = f1_score(label, guess, average=None)
+    low, high = interval(problem, guess)
+    print(f"{name}: {len(label)} maps, {FOLDS} folds by head and text")
+    print(f"  accuracy {np.mean(label == guess):.3f}, macro-F1 {each.mean():.3f} "
+          f"[{low:.3f}, {high:.3f}]")  # fmt: skip
+    print("  F1", ", ".join(f"{c} {f:.2f}" for c, f in zip(classes, each, strict=True)))
+    sure = problem.agreed
+    clear = f1_score(label[sure], guess[sure], average="macro")
+    print(f"  where both annotators agreed ({sure.sum()}): "
+          f"accuracy {np.mean(label[sure] == guess[sure]):.3f}, macro-F1 {clear:.3f}")  # fmt: skip
+    print("  rows: label, columns: classifier")
+    for shape, row in zip(classes, confusion_matrix(label, guess), strict=True):
+        print(f"  {shape:18}", *(f"{cell:5}" for cell in row))
+    best = found.max(1)
+    print("  calibration: probability of the likeliest class, how often it is right")
+    for low, high in ((0, 0.5), (0.5, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
+        inside = (best >= low) & (best < high)
+        if inside.any():
+            right = np.mean(label[inside] == guess[inside])
+            print(f"  {best[inside].mean():.2f} {right:.2f} ({inside.sum()})")
+    off = np.abs(found - np.eye(found.shape[1])[label]).sum() / 2 / len(label)
+    print(f"  mean distance of probabilities from the label {off:.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    tensors: dict[str, Tensor] = {}
+    for name, problem in problems().items():
+        if not asked.check:
+            tell(name, problem, cross_validated(problem, RECIPES[name]))
+        made = train(problem, np.ones(len(problem.label), dtype=bool), RECIPES[name])
+        tensors |= {f"{name} {key}": one.contiguous() for key, one in made.items()}
+    if asked.check:
+        before = load_file(WEIGHTS)
+        far = max(float((before[key] - one).abs().max()) for key, one in tensors.items())
+        print(f"the weights that ship differ from today's by at most {far:.4f}")
+        return
+    save_file(tensors, WEIGHTS)
+    print(f"{sum(one.numel() for one in tensors.values()):,} numbers in {WEIGHTS.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Patterns: which of five shapes each map of attention has (Kovaleva et al. 2019, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from safetensors.torch import load as read_tensors
+from torch import Tensor
+
+from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.maps import KEPT, chosen_for_maps, rank
+from headscope.analyses.shape_features import Tokens, features
+from headscope.analyses.twins import twin_features
+from headscope.corpus import Pieces
+from headscope.errors import HeadscopeError
+from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.model import Batch, LayerAttention
+from headscope.model.workspace import Workspace
+
+SHAPES = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
+WEIGHTS = "patterns.safetensors"
+"""Made by `python -m labelling.train`."""
+
+
+class Classifier:
+    """Some small networks from features to shapes, whose probabilities are averaged."""
+
+    def __init__(self, tensors: dict[str, Tensor]) -> None:
+        self.tensors = tensors
+
+    def probabilities(self, found: dict[str, Tensor], part: str = "shape") -> Tensor:
+        """(..., class) from features (...,) each."""
+        given = torch.stack(list(found.values()), -1)
+        kept = {
+            name.removeprefix(f"{part} "): one
+            for name, one in self.tensors.items()
+            if name.startswith(f"{part} ")
+        }
+        flat = ((given - kept["mean"]) / kept["scale"]).clamp(-4, 4).flatten(0, -2)
+        hidden = torch.relu(torch.matmul(flat, kept["in"]) + kept["in bias"])
+        scores = torch.matmul(hidden, kept["out"]) + kept["out bias"]  # (network, map, class)
+        return torch.softmax(scores, -1).mean(0).view(*given.shape[:-1], -1)
+
+
+@cache
+def classifier() -> Classifier:
+    """The classifier that comes with the package."""
+    return Classifier(read_tensors(files("headscope.analyses").joinpath(WEIGHTS).read_bytes()))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What one map looks like.
+
+    Attributes:
+        probabilities: of the five shapes.
+        matching: how likely there are lines that join twins in the two sentences; None where
+            that cannot be told, because there is one sentence or the tokens are not known.
+    """
+
+    probabilities: dict[str, float]
+    matching: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The likeliest shape."""
+        return max(self.probabilities, key=lambda name: self.probabilities[name])
+
+    def __repr__(self) -> str:
+        return f"{self.name} ({self.probabilities[self.name]:.0%})"
+
+
+def classify(
+    weights: ArrayLike | Tensor,
+    sentence: Sequence[int] | None = None,
+    tokens: Sequence[int] | None = None,
+) -> Shape:
+    """Tell the shape of one map.
+
+    Args:
+        weights: (query, key); rows sum to 1.
+        sentence: (token,) 0 or 1 for the first or second text of a pair, -1 for specials; None:
+            all tokens are words of one text.
+        tokens: (token,) ids of the tokens: equal ids are twins.
+
+    >>> import numpy as np
+    >>> column = np.full((12, 12), 0.02)
+    >>> column[:, 3] = 1 - 11 * 0.02
+    >>> classify(column).name
+    'vertical'
+    """
+    given = torch.as_tensor(np.asarray(weights), dtype=torch.float32)
+    size = len(given)
+    if given.shape != (size, size) or size < 3:
+        raise HeadscopeError(f"a map is square, of 3 tokens or more, not {tuple(given.shape)}")
+    if float((given.sum(-1) - 1).abs().max()) > 0.01:
+        raise HeadscopeError("the rows of a map sum to 1")
+    known = torch.zeros(1, size, dtype=torch.long)
+    if sentence is not None:
+        known = torch.as_tensor(sentence)[None]
+    told = Tokens(torch.ones_like(known, dtype=torch.bool), known >= 0, known == 1)
+    space = Workspace()
+    found = features(given[None, None], told, space)
+    shares = classifier().probabilities(found)[0, 0].tolist()
+    matching = None
+    if tokens is not None and bool(told.second.any()):
+        same = torch.as_tensor(tokens)[None]
+        twins = twin_features(given[None, None], told, same, space)
+        matching = float(classifier().probabilities(twins, "matching")[0, 0, 1])
+    return Shape(dict(zip(SHAPES, shares, strict=True)), matching)
+
+
+@analysis("patterns")
+class Patterns(Analysis):
+    """Which share of a head's maps is vertical (columns), diagonal, both, block (each sentence of
+    a pair looks at itself) or heterogeneous (none of these), as annotators would say.
+
+    A classifier that has learned from maps labelled by eye (docs/labelling.md) names the
+    likeliest shape of every map. `matching` is a flag besides: the share of the maps of sentence
+    pairs in which tokens look at their twins in the other sentence. There is no baseline: shapes
+    of the same model with random weights are the comparison (--random-weights).
+    """
+
+    def start(self) -> None:
+        self.shapes = Tally(self.shape, len(SHAPES))
+        self.matching = Tally(self.shape)
+        self._kept: dict[int, Pieces] = {}
+        self._probabilities: dict[int, list[NDArray[np.float32]]] = {}
+
+    def begin(self, shard: list[Pieces]) -> None:
+        self._kept = {id(pieces): pieces for pieces in chosen_for_maps(shard)}
+        self._probabilities = {key: [] for key in self._kept}
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        told = batch.once(self, lambda: Tokens(batch.real, batch.texts, batch.second))
+        found = features(attention.weights, told, attention.space)
+        shares = classifier().probabilities(found)
+        named = torch.nn.functional.one_hot(shares.argmax(-1), len(SHAPES))
+        ones = torch.ones(len(batch.pieces), 1, 1)
+        self.shapes.add(attention.layer, named, ones, batch.buckets)
+        if bool(batch.second.any()):
+            self._match(attention, batch, told)
+        for place, pieces in enumerate(batch.pieces):
+            if id(pieces) in self._kept:
+                self._probabilities[id(pieces)].append(shares[place].cpu().numpy().copy())
+
+    def _match(self, attention: LayerAttention, batch: Batch, told: Tokens) -> None:
+        twins = twin_features(attention.weights, told, batch.ids, attention.space)
+        flagged = classifier().probabilities(twins, "matching").argmax(-1)
+        pair = batch.second.any(1)[:, None, None]
+        sums = flagged.unsqueeze(-1) * pair
+        self.matching.add(attention.layer, sums, pair, batch.buckets)
+
+    def exemplars(self) -> dict[str, Exemplars]:
+        store = Exemplars(KEPT)
+        for key, pieces in self._kept.items():
+            arrays = {"probabilities": np.stack(self._probabilities[key])}
+            store.offer(Exemplar(rank(pieces), pieces.example.id, {}, arrays))
+        return {"": store}
+
+    def statistics(self) -> Iterator[Statistic]:
+        yield Statistic(
+            "shape", self.shapes, None, Unit.SHARE, "share of the maps that have this shape",
+            SHAPES, headlines={shape: f"{shape} maps" for shape in SHAPES},
+        )  # fmt: skip
+        if self.matching.counts.any():
+            yield Statistic(
+                "matching", self.matching, None, Unit.SHARE,
+                "share of the maps of pairs in which tokens look at their twins in the other "
+                "sentence", headlines={"": "maps that match twins"},
+            )  # fmt: skip

@@ -1,0 +1,308 @@
+"""What the shape of a map looks like, in numbers that do not depend on its length.
+
+Everything is measured on *ink*, the square root of a weight: what an annotator saw. The squares of
+a row's ink sum to 1, whatever the length. Rows of specials do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from headscope.model.workspace import Workspace
+
+NEAR, WIDE = 3, 8
+"""Offsets that make a diagonal, and offsets around it."""
+COLUMNS = 3
+"""Columns of each sentence that are looked at."""
+COUNTS = 0.6
+"""A further column counts if it has so much of the ink of the first."""
+STRIDE = 32
+"""Rows of a multiple of this length have their maximum found several times faster."""
+BLOCK = 0.4
+"""A row looks at its own sentence where the logarithm of its ink there against the other is so."""
+FAINTEST = 0.15**0.5
+"""A map whose darkest ink is below this is pale."""
+TINY = 1e-6
+PROFILE = 6
+"""Columns of all rows whose ink is told, the darkest first."""
+OFFSETS = range(-WIDE, WIDE + 1)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What is known of the tokens of some texts.
+
+    Attributes:
+        real: (example, token) not padding.
+        text: (example, token) tokens of the text: real and not special.
+        second: (example, token) those of the second sentence of a pair.
+    """
+
+    real: Tensor
+    text: Tensor
+    second: Tensor
+
+    @cached_property
+    def sentences(self) -> Tensor:
+        """(example, 2, token) the tokens of the two sentences, 0 or 1."""
+        return torch.stack([self.text & ~self.second, self.text & self.second], 1).float()
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """(example, 1) how many tokens the text has."""
+        return self.text.sum(-1, keepdim=True).clamp_min(1).float()
+
+    @cached_property
+    def size(self) -> Tensor:
+        """(example, 1, 1) how many tokens there are, specials included."""
+        return self.real.sum(-1)[:, None, None].float()
+
+    @cached_property
+    def shares(self) -> Tensor:
+        """(example, 1, 2) how much of the text each sentence is."""
+        return (self.sentences.sum(-1) / self.rows)[:, None]
+
+    @cached_property
+    def place(self) -> Tensor:
+        """(token,) where a token stands, from 0 to about 1."""
+        length = self.real.shape[1]
+        return torch.arange(length, device=self.real.device) / length
+
+    @cached_property
+    def keys(self) -> Tensor:
+        """(example, token, 4) what ink is summed over: sentences, places, squares of places."""
+        text = self.text.float()
+        return torch.stack(
+            [self.sentences[:, 0], self.sentences[:, 1], text * self.place, text * self.place**2],
+            -1,
+        )
+
+    @cached_property
+    def inside(self) -> Tensor:
+        """(example, 1, query, offset) whether there is a token at this offset."""
+        padded = torch.nn.functional.pad(self.real, (WIDE, WIDE))
+        return padded.unfold(1, len(OFFSETS), 1)[:, None]
+
+    @cached_property
+    def spread(self) -> Tensor:
+        """(example, 1, query) mean squared distance to the tokens of the text, all alike."""
+        text = self.text[:, None].float()
+        place = self.place
+        squares = (place[:, None] - place[None, :]) ** 2
+        return (text @ squares) / self.rows[:, None]
+
+    def mean(self, values: Tensor) -> Tensor:
+        """(example, head) of (example, head, query), over the text's rows."""
+        return (values * self.text[:, None]).sum(-1) / self.rows
+
+    def share(self, passed: Tensor) -> Tensor:
+        """(example, head) in what share of the text's rows (example, head, query) holds."""
+        return (passed & self.text[:, None]).sum(-1) / self.rows
+
+
+class Ink:
+    """The ink of some maps, and what is measured on it, in the order of `features`."""
+
+    def __init__(self, weights: Tensor, tokens: Tokens, space: Workspace) -> None:
+        examples, heads, length, _ = weights.shape
+        self.tokens, self.length = tokens, length
+        self.width = -(-length // STRIDE) * STRIDE
+        shape = (examples, heads, length, self.width)
+        self.ink = space.take("ink", shape, weights)
+        torch.sqrt(weights, out=self.ink[..., :length])
+        self.ink[..., length:] = 0
+        for place, size in enumerate(tokens.real.sum(1).tolist()):
+            if size < length:
+                self.ink[place, :, size:] = 0  # what padding looks at
+        self.scratch = space.take("scratch ink", shape, weights)
+        self.largest = self.ink.amax(-1).clamp_min(TINY)  # (example, head, query)
+        self.dark = tokens.mean(self.largest).clamp_min(FAINTEST)  # (example, head)
+        self.half_dark = (self.dark / 2).unsqueeze(-1)
+        self._look()
+
+    def _look(self) -> None:
+        """Find the columns, and the sums of rows."""
+        tokens, ink = self.tokens, self.ink
+        counts = tokens.sentences.sum(-1, keepdim=True).clamp_min(1)
+        self.means = (tokens.sentences / counts).unsqueeze(
+            1
+        ) @ ink  # (example, head, sentence, key)
+        best = self.means.topk(min(COLUMNS, self.length), -1)
+        rows = tokens.second[:, None, :, None]
+        self.place = torch.where(rows, best.indices[:, :, 1, None], best.indices[:, :, 0, None])
+        self.column = ink.gather(-1, self.place)  # (example, head, query, column)
+        enough = best.values >= COUNTS * best.values[..., :1]
+        self.counted = torch.where(rows, enough[:, :, 1, None], enough[:, :, 0, None])
+        self.first, self.most = self.column[..., 0], (self.column * self.counted).amax(-1)
+        self.sums = ink[..., : self.length] @ tokens.keys.unsqueeze(1)
+        self.total = self.sums[..., 0] + self.sums[..., 1]
+        text = tokens.text[:, None].expand(*self.first.shape[:2], -1)
+        is_text = text.gather(-1, self.place[..., 0])
+        self.rest = (self.total - self.first * is_text).clamp_min(0) / tokens.size
+
+    def columns(self) -> Iterator[tuple[str, Tensor]]:
+        """Are there columns, one or more a sentence?"""
+        tokens = self.tokens
+        whole = (tokens.shares.unsqueeze(-1) * self.means).sum(2)  # (example, head, key)
+        for name, ink in (("column", self.first), ("columns", self.most)):
+            yield name, tokens.mean(ink / self.largest)
+            yield f"{name}_half", tokens.share(ink >= 0.5 * self.largest)
+            yield f"{name}_most", tokens.share(ink >= 0.8 * self.largest)
+            yield f"{name}_dark", tokens.share(ink >= self.half_dark)
+            for times in (2, 3, 5):
+                yield f"{name}_{times}", tokens.share(ink >= times * self.rest)
+        yield "column_ink", tokens.mean(self.first) / self.dark
+        steps = self.first.diff(dim=-1, append=self.first[..., -1:]).abs()
+        yield "column_steps", tokens.mean(steps) / self.dark
+        yield "second_column", tokens.mean(self.column[..., 1] / self.largest)
+        yield "third_column", tokens.mean(self.column[..., -1] / self.largest)
+        many = (whole >= COUNTS * whole.amax(-1, keepdim=True)).sum(-1)
+        yield "many_columns", many / tokens.size[..., 0]
+        yield "rows_alike", (whole**2).sum(-1)
+        yield "rows_alike_in_sentence", ((self.means**2).sum(-1) * tokens.shares).sum(-1)
+        yield "column_weight", tokens.mean((self.column**2 * self.counted).sum(-1))
+        for place, value in enumerate(_highest(whole, PROFILE).unbind(-1)):
+            yield f"profile_{place}", value / self.dark
+        floors = {"dark": self.half_dark.expand_as(self.largest), "first": 0.7 * self.largest}
+        for name, floor in floors.items():
+            shares = self._columns_above(floor)
+            for place, value in enumerate(_highest(shares, COLUMNS).unbind(-1)):
+                yield f"{name}_{place}", value
+            yield f"{name}_all", shares.sum(-1) / tokens.size[..., 0]
+
+    def _columns_above(self, floor: Tensor) -> Tensor:
+        """(example, head, key) in what share of the rows a column has more ink than the floor."""
+        rows = self.tokens.text[:, None].float()
+        torch.ge(self.ink, floor.unsqueeze(-1), out=self.scratch)
+        return (rows.unsqueeze(2) @ self.scratch).squeeze(2) / self.tokens.rows.unsqueeze(-1)
+
+    def blocks(self) -> Iterator[tuple[str, Tensor]]:
+        """Do sentences look at themselves?"""
+        tokens = self.tokens
+        many = tokens.sentences.sum(-1)[:, None, None]  # (example, 1, 1, sentence)
+        second = tokens.second[:, None]
+        pair = tokens.second.any(-1)[:, None].float()
+        level = self.sums[..., :2] / many.clamp_min(1)
+        own = torch.where(second, level[..., 1], level[..., 0])
+        other = torch.where(second, level[..., 0], level[..., 1])
+        contrast = ((own + 0.01) / (other + 0.01)).log() * pair.unsqueeze(-1)
+        each = (contrast.unsqueeze(2) * tokens.sentences[:, None]).sum(-1) / many[:, 0].clamp_min(1)
+        yield "pair", pair.expand_as(self.dark)
+        yield "block", each.amin(-1) * pair
+        yield "block_most", each.amax(-1) * pair
+        yield "block_rows", tokens.share(contrast >= BLOCK)
+        yield "filled", tokens.mean(own) / self.dark
+        yield "crossed", tokens.mean(other) / self.dark * pair
+        for times in (1.5, 2.5, 4):
+            yield f"column_over_block_{times}", tokens.share(self.first >= times * own)
+        yield "columns_over_block", tokens.mean(self.most) / (tokens.mean(own) + 0.02)
+
+    def neighbours(self) -> Iterator[tuple[str, Tensor]]:
+        """How like a cell is to the next one: along the diagonal, down, across."""
+        flat, down = self.ink.flatten(2), self.width
+        rows = self.tokens.real.sum(-1, keepdim=True)
+        steps = {"along": down + 1, "down": down, "across": 1, "against": down - 1}
+        for name, step in steps.items():
+            yield f"like_{name}", torch.linalg.vecdot(flat[..., step:], flat[..., :-step]) / rows
+
+    def level(self) -> Iterator[tuple[str, Tensor]]:
+        """How pale or dark all of it is."""
+        tokens = self.tokens
+        yield "largest", tokens.mean(self.largest)
+        yield "largest_of_all", self.largest.masked_fill(~tokens.text[:, None], 0).amax(-1)
+        yield "even", tokens.mean(self.total) / tokens.rows.sqrt()
+        yield "length", tokens.size[..., 0].log().expand_as(self.dark)
+
+    def leftover(self) -> Iterator[tuple[str, Tensor]]:
+        """What is left of the largest ink without what all rows of a sentence have?"""
+        tokens = self.tokens
+        torch.sub(self.ink, self.means[:, :, :1], out=self.scratch)
+        for place in tokens.second.any(1).nonzero()[:, 0].tolist():
+            rows = tokens.second[place]
+            self.scratch[place, :, rows] = self.ink[place, :, rows] - self.means[place, :, 1:]
+        left = self.scratch.amax(-1)
+        yield "left", tokens.mean(left / self.largest)
+        yield "left_half", tokens.share(left >= 0.5 * self.largest)
+        yield "left_most", tokens.share(left >= 0.75 * self.largest)
+        yield "left_dark", tokens.share(left >= self.half_dark)
+
+    def diagonals(self) -> Iterator[tuple[str, Tensor]]:
+        """Is there a line along the diagonal, columns apart? Wipes out the columns."""
+        tokens = self.tokens
+        for column in range(self.place.shape[-1]):
+            kept = self.column[..., column] * ~self.counted[..., column]
+            self.ink.scatter_(-1, self.place[..., column, None], kept.unsqueeze(-1))
+        band = band_of(self.ink, WIDE) * tokens.inside
+        near = band[..., WIDE - NEAR : WIDE + NEAR + 1]
+        self.near = near.amax(-1)
+        self.weight = (near**2).sum(-1)
+        rows = (tokens.text / tokens.rows)[:, None, None]  # (example, 1, 1, query)
+        each = (rows @ (near / self.largest.unsqueeze(-1))).squeeze(2)  # (example, head, offset)
+        passed = (near >= (2 * self.rest).clamp_min(0.1).unsqueeze(-1)).float()
+        yield "line", each.amax(-1)
+        yield "line_2", (rows @ passed).squeeze(2).amax(-1)
+        yield "itself", each[..., NEAR]
+        yield "beside", torch.maximum(each[..., NEAR - 1], each[..., NEAR + 1])
+        yield "two_away", torch.maximum(each[..., NEAR - 2], each[..., NEAR + 2])
+        yield "three_away", torch.maximum(each[..., 0], each[..., -1])
+        yield "near", tokens.mean(self.near / self.largest)
+        yield "near_half", tokens.share(self.near >= 0.5 * self.largest)
+        yield "near_most", tokens.share(self.near >= 0.8 * self.largest)
+        yield "near_dark", tokens.share(self.near >= self.half_dark)
+        for times in (2, 3, 5):
+            yield f"near_{times}", tokens.share(self.near >= times * self.rest)
+        behind, ahead = band[..., :WIDE].sum(-1), band[..., WIDE + 1 :].sum(-1)
+        around = behind + ahead + band[..., WIDE]
+        level = tokens.mean(around / tokens.inside.sum(-1).clamp_min(1))
+        yield "band_over_rest", (level / (tokens.mean(self.rest) + 0.01)).log1p()
+        behind, ahead = tokens.mean(behind), tokens.mean(ahead)
+        yield "one_sided", (ahead - behind).abs() / (ahead + behind + TINY)
+        yield "wide", tokens.mean(band.amax(-1) / self.largest)
+        yield "near_weight", tokens.mean(self.weight)
+        total, place = self.total.clamp_min(TINY), tokens.place
+        squares = self.sums[..., 3] - 2 * place * self.sums[..., 2] + place**2 * total
+        yield "distance", tokens.mean((squares / total).clamp_min(0)) / tokens.mean(tokens.spread)
+
+    def others(self) -> Iterator[tuple[str, Tensor]]:
+        """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
+        tokens = self.tokens
+        band_of(self.ink, NEAR).mul_(~tokens.inside[..., WIDE - NEAR : WIDE + NEAR + 1])
+        found = self.ink.amax(-1)
+        known = torch.maximum(self.most, self.near).clamp_min(TINY)
+        yield "else", tokens.mean(found / self.largest)
+        for share in (1.0, 0.8, 0.6):
+            yield f"else_{share}", tokens.share(found >= share * known)
+        yield "else_to_column", tokens.share(found >= 0.8 * self.most)
+        yield "else_to_line", tokens.share(found >= 0.8 * self.near)
+        yield "else_dark", tokens.share(found >= self.half_dark)
+        yield "else_less", tokens.mean(found - known) / self.dark
+        weight = (self.column**2 * self.counted).sum(-1) + self.weight
+        yield "else_weight", tokens.mean((1 - weight).clamp_min(0))
+
+
+def _highest(values: Tensor, many: int) -> Tensor:
+    """(..., many) the largest in order; 0 where there are fewer."""
+    found = values.topk(min(many, values.shape[-1]), -1).values
+    return torch.nn.functional.pad(found, (0, many - found.shape[-1]))
+
+
+def band_of(ink: Tensor, width: int) -> Tensor:
+    """(example, head, query, 2 * width + 1) the diagonals of ink, as a view of its memory."""
+    examples, heads, length, wide = ink.shape
+    shape = (examples, heads, length, 2 * width + 1)
+    strides = (heads * length * wide, length * wide, wide + 1, 1)
+    return ink.as_strided(shape, strides, ink.storage_offset() - width)
+
+
+def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Tensor]:
+    """(example, head) each, for maps (example, head, query, key); rows of real queries sum to 1."""
+    ink = Ink(weights, tokens, space)
+    parts = (
+        ink.columns, ink.blocks, ink.neighbours, ink.level, ink.leftover, ink.diagonals, ink.others,
+    )  # fmt: skip
+    return {name: values for part in parts for name, values in part()}
