@@ -158,7 +158,8 @@ class Ink:
                 yield f"{name}_{times}", tokens.share(ink >= times * self.rest)
         yield "column_ink", tokens.mean(self.first) / self.dark
         steps = self.first.diff(dim=-1, append=self.first[..., -1:]).abs()
-        yield "column_steps", tokens.mean(steps) / self.dark
+        followed = tokens.real.roll(-1, 1)[:, None]
+        yield "column_steps", tokens.mean(steps * followed) / self.dark
         yield "second_column", tokens.mean(self.column[..., 1] / self.largest)
         yield "third_column", tokens.mean(self.column[..., -1] / self.largest)
         many = (whole >= COUNTS * whole.amax(-1, keepdim=True)).sum(-1)

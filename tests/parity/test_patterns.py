@@ -1,0 +1,208 @@
+"""Patterns: the features of a padded batch are those of one map at a time, told slowly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from labelling.draw import read_maps
+from labelling.votes import labels
+from numpy.typing import NDArray
+
+import headscope as hs
+from headscope.analyses.patterns import SHAPES, classifier
+from headscope.analyses.shape_features import FAINTEST, Tokens, features
+from headscope.analyses.twins import twin_features
+from headscope.corpus import Example, read
+from headscope.errors import HeadscopeError
+from headscope.model import LayerAttention, Model
+from headscope.model.workspace import Workspace
+from headscope.progress import Silent
+from tests.tiny import tiny
+from tests.unit.examples import corpus_of
+
+PAIRS = [
+    Example("1", text="ab cd ef . gh", pair="ab ef gh"),
+    Example("2", text="kaka lele gaga . dada", pair="kaka gaga dada lele , fa fa fa"),
+    Example("3", text="a b"),
+    Example("4", text="dededede fa , fa fa fa fa fa fa fa fa fa fa fa fa ga ha ."),
+]
+
+
+def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
+    """Some of the features once more, a cell at a time."""
+    size = len(map_of)
+    ink = np.sqrt(map_of)
+    rows = [i for i in range(size) if sentence[i] >= 0]
+    largest = {i: max(ink[i]) for i in rows}
+    dark = max(FAINTEST, sum(largest.values()) / len(rows))
+    column: dict[int, int] = {}
+    for which in (0, 1):
+        mine = [i for i in rows if sentence[i] == which]
+        if mine:
+            means = [sum(ink[i, j] for i in mine) / len(mine) for j in range(size)]
+            column |= dict.fromkeys(mine, int(np.argmax(means)))
+    rest = {}
+    for i in rows:
+        others = [ink[i, j] for j in range(size) if sentence[j] >= 0 and j != column[i]]
+        rest[i] = sum(others) / size
+
+    def share(passed: list[bool]) -> float:
+        return sum(passed) / len(rows)
+
+    return {
+        "column": sum(ink[i, column[i]] / largest[i] for i in rows) / len(rows),
+        "column_2": share([ink[i, column[i]] >= 2 * rest[i] for i in rows]),
+        "column_half": share([ink[i, column[i]] >= largest[i] / 2 for i in rows]),
+        "column_dark": share([ink[i, column[i]] >= dark / 2 for i in rows]),
+        "dark_0": max(share([ink[i, j] >= dark / 2 for i in rows]) for j in range(size)),
+        "rows_alike": sum((sum(ink[i, j] for i in rows) / len(rows)) ** 2 for j in range(size)),
+        "like_along": sum(
+            ink[i, j] * ink[i + 1, j + 1] for i in range(size - 1) for j in range(size - 1)
+        ) / size,
+        "largest_of_all": max(largest.values()),
+        "length": float(np.log(size)),
+    }  # fmt: skip
+
+
+def watched(model: Model, examples: list[Example]) -> list[tuple[LayerAttention, torch.Tensor]]:
+    seen = []
+
+    def keep(attention: LayerAttention) -> None:
+        seen.append((attention, attention.weights.clone()))
+
+    with model.watch(keep) as tap:
+        tap.forward(model.batch(model.encode(examples)))
+    return seen
+
+
+def close(one: torch.Tensor, other: torch.Tensor, name: str) -> None:
+    torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "mpnet"])
+def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
+    model = tiny(family)
+    for attention, weights in watched(model, PAIRS):
+        batch = attention.batch
+        told = Tokens(batch.real, batch.texts, batch.second)
+        together = features(weights, told, Workspace())
+        twins = twin_features(weights, told, batch.ids, Workspace())
+        for place, pieces in enumerate(batch.pieces):
+            size = len(pieces)
+            one = weights[place : place + 1, :, :size, :size].contiguous()
+            part = Tokens(
+                *(
+                    mask[place : place + 1, :size]
+                    for mask in (batch.real, batch.texts, batch.second)
+                )
+            )
+            alone = features(one, part, Workspace())
+            for name, values in alone.items():
+                close(together[name][place], values[0], name)
+            lone = twin_features(one, part, batch.ids[place : place + 1, :size], Workspace())
+            for name, values in lone.items():
+                close(twins[name][place], values[0], name)
+            sentence = np.where(pieces.special, -1, pieces.second).tolist()
+            for head in range(model.heads):
+                twin = slow(one[0, head].double().numpy(), sentence)
+                for name, value in twin.items():
+                    assert float(alone[name][0, head]) == pytest.approx(value, abs=1e-4), name
+
+
+def test_shares_of_a_scan_are_those_of_single_maps(minilm: Model) -> None:
+    corpus = read("tour-pairs", limit=30)
+    found = hs.scan(minilm, corpus, only=["patterns"], progress=Silent())
+    shares = {
+        (row["layer"], row["head"], row["group"]): row["value"]
+        for row in found.heads.to_pylist()
+        if row["statistic"] == "shape" and row["head"] is not None
+    }
+    matching = {
+        (row["layer"], row["head"]): row["value"]
+        for row in found.heads.to_pylist()
+        if row["statistic"] == "matching" and row["head"] is not None
+    }
+    seen = [[layer for _, layer in watched(minilm, [one])] for one in corpus]
+    pieces = minilm.encode(list(corpus))
+    for layer, head in ((0, 2), (1, 1), (2, 8), (5, 0)):
+        told = [
+            hs.classify(
+                maps[layer][0, head],
+                np.where(one.special, -1, one.second).tolist(),
+                one.ids.tolist(),
+            )
+            for maps, one in zip(seen, pieces, strict=True)
+        ]
+        for shape in SHAPES:
+            share = np.mean([one.name == shape for one in told])
+            assert shares[layer, head, shape] == pytest.approx(share)
+        flagged = [one.matching is not None and one.matching > 0.5 for one in told]
+        assert matching[layer, head] == pytest.approx(np.mean(flagged))
+
+
+def test_shapes_that_nobody_doubts() -> None:
+    size = 24
+    even = np.full((size, size), 1 / size)
+    column, diagonal = np.full((2, size, size), 0.2 / (size - 1))
+    column[:, 0] = 0.8
+    np.fill_diagonal(diagonal, 0.8)
+    both = (column + diagonal) / 2
+    special = [-1] + [0] * (size - 2) + [-1]
+    assert hs.classify(column, special).name == "vertical"
+    assert hs.classify(diagonal, special).name == "diagonal"
+    assert hs.classify(both, special).name == "vertical+diagonal"
+    assert hs.classify(even, special).name == "heterogeneous"
+    sentence = [-1] + [0] * 10 + [-1] + [1] * 11 + [-1]
+    block = np.full((size, size), 1e-4)
+    for which in (0, 1):
+        mine = np.array(sentence) == which
+        block[np.ix_(mine, mine)] = 1
+    block[np.array(sentence) < 0] = 1
+    block /= block.sum(1, keepdims=True)
+    assert hs.classify(block, sentence).name == "block"
+
+
+def test_twins_that_look_at_each_other() -> None:
+    sentence = [-1] + [0] * 8 + [-1] + [1] * 8 + [-1]
+    tokens = [100, *range(8), 101, *range(8), 101]
+    size = len(tokens)
+    weights = np.full((size, size), 0.2 / size)
+    for i, token in enumerate(tokens):
+        twin = next((j for j in range(size) if j != i and tokens[j] == token), i)
+        weights[i, twin] += 0.8
+    found = hs.classify(weights / weights.sum(1, keepdims=True), sentence, tokens)
+    assert found.matching is not None
+    assert found.matching > 0.9
+    assert hs.classify(np.full((8, 8), 1 / 8), tokens=list(range(8))).matching is None
+
+
+def test_what_is_no_map_is_refused() -> None:
+    with pytest.raises(HeadscopeError, match="square"):
+        hs.classify(np.ones((3, 4)) / 4)
+    with pytest.raises(HeadscopeError, match="sum to 1"):
+        hs.classify(np.ones((4, 4)))
+
+
+def test_the_classifier_knows_what_it_was_taught() -> None:
+    """Not how good it is (see `labelling.train`): whether weights and features belong together."""
+    drawn, shown = read_maps()
+    final = labels()
+    assert len(drawn) == len(final) == 1704
+    right = [
+        hs.classify(one.weights, one.sentence.tolist()).name == final[number].shape
+        for number, one in list(enumerate(shown))[::8]
+    ]
+    assert np.mean(right) > 0.9
+    assert set(classifier().tensors) >= {"shape in", "shape out", "matching in"}
+
+
+def test_a_model_that_knows_nothing_has_no_shapes() -> None:
+    model = tiny("bert")
+    with torch.no_grad():
+        for parameter in model.network.parameters():
+            parameter.mul_(0.01)
+    texts = [Example(str(n), text=f"{a}b cd ef gh ab dc fe hg .") for n, a in enumerate("abcdef")]
+    found = hs.scan(model, corpus_of(texts), only=["patterns"], progress=Silent())
+    rows = [row for row in found.heads.to_pylist() if row["head"] is not None]
+    assert all(row["value"] == (row["group"] == "heterogeneous") for row in rows)
