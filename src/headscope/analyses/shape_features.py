@@ -132,7 +132,7 @@ class Ink:
         self.means = (tokens.sentences / counts).unsqueeze(
             1
         ) @ ink  # (example, head, sentence, key)
-        best = self.means.topk(min(COLUMNS, self.length), -1)
+        best = self.means.topk(COLUMNS, -1)
         rows = tokens.second[:, None, :, None]
         self.place = torch.where(rows, best.indices[:, :, 1, None], best.indices[:, :, 0, None])
         self.column = ink.gather(-1, self.place)  # (example, head, query, column)
