@@ -23,7 +23,7 @@ from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
 from bench.timing import timed
 from headscope import Options, load, read, scan
-from headscope.analyses import Inputs, choose
+from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
 from headscope.model import Batch, LayerAttention, Model
 from headscope.passes import Pass, shards, survey
@@ -34,15 +34,22 @@ PARTS = {
     "watch": "against the plain sdpa forward",
     "scripts": "scripts that people write",
     "sweep": "The sweep of all heads",
+    "shapes": "shapes of attention",
     "distances": "Distances between all pairs",
     "memory": "Peak memory",
 }
 """The sections of RESULTS.md, and what their titles say."""
+SHAPES = ("distances", "patterns", "repetition", "rollout", "value_norms")
+
+
+def looking() -> list[str]:
+    """Analyses of where heads look and what they know of language; shapes are timed apart."""
+    return [name for name in analyses() if name not in SHAPES]
 
 
 def passes(model: Model, corpus: Corpus) -> Pass:
     options = Options(max_length=model.max_length)
-    texts = [kind for kind in choose(None) if kind.inputs is Inputs.TEXTS]
+    texts = [kind for kind in choose(looking()) if kind.inputs is Inputs.TEXTS]
     found = survey(model, corpus, texts, options, Silent())
     kinds = [kind for kind in texts if kind.annotation is None or found.annotated[kind.annotation]]
     return Pass(model, corpus, found, kinds, options, Silent())
@@ -119,6 +126,7 @@ def main() -> None:
         "watch": lambda: watch_table(data, wsj, models, args.rounds),
         "scripts": lambda: scripts_table(load("minilm"), wsj),
         "sweep": lambda: sweep_table(Path(models), data) if models else [],
+        "shapes": lambda: shapes_table(models, wsj, args.rounds),
         "distances": lambda: distances_table(Path(models), wsj, args.rounds) if models else [],
         "memory": lambda: memory_table(data),
     }
@@ -142,7 +150,12 @@ def sections() -> dict[str, str]:
     """What RESULTS.md holds already, by part."""
     text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
     found = [f"## {one}".strip() for one in text.split("\n## ")[1:]]
-    return {part: one for part, title in PARTS.items() for one in found if title in one[:60]}
+    return {
+        part: one
+        for part, title in PARTS.items()
+        for one in found
+        if title in one.partition("\n")[0]
+    }
 
 
 def watch_table(data: Path, wsj: Corpus, models: str | None, rounds: int) -> list[str]:
@@ -151,7 +164,8 @@ def watch_table(data: Path, wsj: Corpus, models: str | None, rounds: int) -> lis
     if models:
         pairs["gte-small"] = (load(Path(models) / "gte-small"), load(Path(models) / "gte-small"))
     lines = [
-        "## A scan with all analyses against the plain sdpa forward of the same batches", "",
+        "## A scan with the analyses of looks and language against the plain sdpa forward of the "
+        "same batches", "",
         f"Reading and tokenizing are on neither side; of {rounds} takes of each batch the best "
         "counts, on both sides.", "",
         "| model | WSJ sample (bar: 1.35) | texts of 128 tokens | texts of 512 tokens |",
@@ -168,8 +182,8 @@ def watch_table(data: Path, wsj: Corpus, models: str | None, rounds: int) -> lis
 
 def scripts_table(model: Model, wsj: Corpus) -> list[str]:
     """Whole jobs, from file to numbers: headscope's with intervals, tests and maps besides."""
-    scan(model, replace(wsj, limit=64), progress=Silent())  # warm up
-    ours = timed(lambda: scan(model, wsj, progress=Silent()))
+    scan(model, replace(wsj, limit=64), only=looking(), progress=Silent())  # warm up
+    ours = timed(lambda: scan(model, wsj, only=looking(), progress=Silent()))
     model.network.set_attn_implementation("eager")
     single = timed(lambda: sentence_by_sentence(model, wsj))
     padded = timed(lambda: padded_batches(model, wsj, 128, 32))
@@ -185,6 +199,39 @@ def scripts_table(model: Model, wsj: Corpus) -> list[str]:
         "| Clark's procedure: maps stored in half precision, a pass per head and direction "
         f"(bar: 10) | {stored / ours:.2f} |",
     ]  # fmt: skip
+
+
+def shapes_table(models: str | None, wsj: Corpus, rounds: int) -> list[str]:
+    """What each analysis of shapes adds to a scan of 1,024 sentences."""
+    names = [name for name in SHAPES if name != "repetition"]
+    lines = [
+        "", "## What the analyses of shapes of attention add to a scan (1,024 WSJ sentences)", "",
+        "By the same readers, as a share of a scan with the analyses of looks and language; "
+        f"the best of {rounds} takes. Distances on some 8,192 rows, as by default.", "",
+        "| model | " + " | ".join(names) + " |", "| --- " * (len(names) + 1) + "|",
+    ]  # fmt: skip
+    for name in ["minilm", *(["gte-small"] if models else [])]:
+        model = load(name if name == "minilm" else Path(models or "") / name)
+        cells = added(model, replace(wsj, limit=1024), names, rounds)
+        bars = [f"{cell:.2f}" + (" (bar: 0.15)" if one == "patterns" else "")
+                for one, cell in zip(names, cells, strict=True)]  # fmt: skip
+        lines.append(f"| {name} | " + " | ".join(bars) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def added(model: Model, corpus: Corpus, names: list[str], rounds: int) -> list[float]:
+    """What each analysis adds, as a share of a scan without it."""
+    scan_of = passes(model, corpus)
+    shard = [one for part in shards(model, corpus, scan_of.options) for one in part]
+    sets = {"": [], "all": scan_of.kinds} | {name: choose([name]) for name in names}
+    takes = {name: [0.0] * rounds for name in sets}
+    for turn in range(rounds):
+        for name, kinds in sets.items():
+            one = replace(scan_of, kinds=kinds)
+            takes[name][turn] = timed(partial(one.work, shard))
+    least = {name: min(times) for name, times in takes.items()}
+    return [(least[name] - least[""]) / least["all"] for name in names]
 
 
 def distances_table(models: Path, wsj: Corpus, rounds: int) -> list[str]:

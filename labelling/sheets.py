@@ -34,12 +34,12 @@ def inked(weights: NDArray[np.float64]) -> Image.Image:
     return Image.fromarray(colour.round().astype(np.uint8), "RGB")
 
 
-def tile(shown: Shown, number: int) -> Image.Image:
-    """A map with its bars and its number."""
+def tile(shown: Shown, caption: str) -> Image.Image:
+    """A map with its bars, and its number or what is said of it above."""
     size = len(shown.sentence)
     image = Image.new("RGB", (SIDE + BAR + GAP, SIDE + BAR + GAP), "white")
     pen = ImageDraw.Draw(image)
-    pen.text((BAR, 1), f"{number}", fill="black", font=ImageFont.load_default(15))
+    pen.text((BAR, 1), caption, fill="black", font=ImageFont.load_default(15))
     left, top = BAR + 3, GAP - 4 + BAR
     image.paste(inked(shown.weights).resize((SIDE, SIDE), Image.Resampling.NEAREST), (left, top))
     for place, sentence in enumerate(shown.sentence.tolist()):
@@ -50,13 +50,15 @@ def tile(shown: Shown, number: int) -> Image.Image:
     return image
 
 
-def sheet(shown: list[Shown], numbers: list[int]) -> Image.Image:
+def sheet(
+    shown: list[Shown], numbers: list[int], captions: dict[int, str] | None = None
+) -> Image.Image:
     """Up to `ACROSS` by `DOWN` maps."""
     step = SIDE + BAR + GAP
     image = Image.new("RGB", (ACROSS * step, DOWN * step), "white")
     for place, number in enumerate(numbers):
         corner = ((place % ACROSS) * step, (place // ACROSS) * step)
-        image.paste(tile(shown[number], number), corner)
+        image.paste(tile(shown[number], (captions or {}).get(number, f"{number}")), corner)
     return image
 
 

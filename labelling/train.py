@@ -2,6 +2,7 @@
 
     python -m labelling.train             cross-validation, then the weights that ship
     python -m labelling.train --check     nothing but: are the weights that ship those of today?
+    python -m labelling.train --wrong F   draw 20 maps that it gets wrong as well
 
 Folds are split by head (a head before and after fine-tuning is one head), and no text of a fold
 is trained on either. Targets are votes: two annotators and, where they disagree, a third look.
@@ -27,6 +28,7 @@ from headscope.analyses.shape_features import Tokens, features
 from headscope.analyses.twins import twin_features
 from headscope.model.workspace import Workspace
 from labelling.draw import Drawn, Shown, read_maps
+from labelling.sheets import ACROSS, DOWN, sheet
 from labelling.votes import RESOLVED, by_annotator, labels
 
 WEIGHTS = Path(patterns.__file__).parent / patterns.WEIGHTS
@@ -235,16 +237,32 @@ def tell(name: str, problem: Problem, found: Floats) -> None:
     print(f"  mean distance of probabilities from the label {off:.3f}")
 
 
+def wrong(problem: Problem, found: Floats, path: Path) -> None:
+    """Draw the maps that both annotators see alike and the classifier is surest to see otherwise."""
+    guess = found.argmax(1)
+    missed = np.nonzero(problem.agreed & (guess != problem.label))[0]
+    order = missed[np.argsort(found[missed, problem.label[missed]])][: ACROSS * DOWN].tolist()
+    captions = {n: f"{n}: {SHORT[problem.label[n]]}, not {SHORT[guess[n]]}" for n in order}
+    sheet(read_maps()[1], order, captions).save(path)
+
+
+SHORT = ("vertical", "diagonal", "vert+diag", "block", "heterog.")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--wrong", type=Path, help="draw 20 maps that it gets wrong here")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     tensors: dict[str, Tensor] = {}
     for name, problem in problems().items():
         if not asked.check:
-            tell(name, problem, cross_validated(problem, RECIPES[name]))
+            found = cross_validated(problem, RECIPES[name])
+            tell(name, problem, found)
+            if asked.wrong and name == "shape":
+                wrong(problem, found, asked.wrong)
         made = train(problem, np.ones(len(problem.label), dtype=bool), RECIPES[name])
         tensors |= {f"{name} {key}": one.contiguous() for key, one in made.items()}
     if asked.check:
