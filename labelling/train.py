@@ -238,7 +238,7 @@ def tell(name: str, problem: Problem, found: Floats) -> None:
 
 
 def wrong(problem: Problem, found: Floats, path: Path) -> None:
-    """Draw the maps that both annotators see alike and the classifier is surest to see otherwise."""
+    """Draw maps that annotators agree on and the classifier is surest to see otherwise."""
     guess = found.argmax(1)
     missed = np.nonzero(problem.agreed & (guess != problem.label))[0]
     order = missed[np.argsort(found[missed, problem.label[missed]])][: ACROSS * DOWN].tolist()
