@@ -47,15 +47,16 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         others = [ink[i, j] for j in range(size) if sentence[j] >= 0 and j != column[i]]
         rest[i] = sum(others) / size
 
-    def share(passed: list[bool]) -> float:
-        return sum(passed) / len(rows)
+    def share(ink_and_floor: list[tuple[float, float]]) -> float:
+        parts = [(ink - floor) / (0.2 * floor + 1e-4) + 0.5 for ink, floor in ink_and_floor]
+        return sum(min(1.0, max(0.0, part)) for part in parts) / len(rows)
 
     return {
         "column": sum(ink[i, column[i]] / largest[i] for i in rows) / len(rows),
-        "column_2": share([ink[i, column[i]] >= 2 * rest[i] for i in rows]),
-        "column_half": share([ink[i, column[i]] >= largest[i] / 2 for i in rows]),
-        "column_dark": share([ink[i, column[i]] >= dark / 2 for i in rows]),
-        "dark_0": max(share([ink[i, j] >= dark / 2 for i in rows]) for j in range(size)),
+        "column_2": share([(ink[i, column[i]], 2 * rest[i]) for i in rows]),
+        "column_half": share([(ink[i, column[i]], largest[i] / 2) for i in rows]),
+        "column_dark": share([(ink[i, column[i]], dark / 2) for i in rows]),
+        "dark_0": max(sum(ink[i, j] >= dark / 2 for i in rows) / len(rows) for j in range(size)),
         "rows_alike": sum((sum(ink[i, j] for i in rows) / len(rows)) ** 2 for j in range(size)),
         "like_along": sum(
             ink[i, j] * ink[i + 1, j + 1] for i in range(size - 1) for j in range(size - 1)

@@ -28,6 +28,8 @@ BLOCK = 0.4
 FAINTEST = 0.15**0.5
 """A map whose darkest ink is below this is pale."""
 TINY = 1e-6
+EDGE = 1e-4
+"""Ink that nobody sees."""
 PROFILE = 6
 """Columns of all rows whose ink is told, the darkest first."""
 OFFSETS = range(-WIDE, WIDE + 1)
@@ -100,9 +102,13 @@ class Tokens:
         """(example, head) of (example, head, query), over the text's rows."""
         return (values * self.text[:, None]).sum(-1) / self.rows
 
-    def share(self, passed: Tensor) -> Tensor:
-        """(example, head) in what share of the text's rows (example, head, query) holds."""
-        return (passed & self.text[:, None]).sum(-1) / self.rows
+    def share(self, ink: Tensor, floor: Tensor) -> Tensor:
+        """(example, head) in what share of the text's rows there is more ink than a floor.
+
+        What is within a tenth of the floor counts in part, so that rounding changes nothing.
+        """
+        above = (ink - floor) / (0.2 * floor + EDGE) + 0.5
+        return self.mean(above.clamp(0, 1))
 
 
 class Ink:
@@ -111,7 +117,7 @@ class Ink:
     def __init__(self, weights: Tensor, tokens: Tokens, space: Workspace) -> None:
         examples, heads, length, _ = weights.shape
         self.tokens, self.length = tokens, length
-        self.width = -(-length // STRIDE) * STRIDE
+        self.width = (length // STRIDE + 1) * STRIDE  # at least one column is empty
         shape = (examples, heads, length, self.width)
         self.ink = space.take("ink", shape, weights)
         torch.sqrt(weights, out=self.ink[..., :length])
@@ -151,11 +157,11 @@ class Ink:
         whole = (tokens.shares.unsqueeze(-1) * self.means).sum(2)  # (example, head, key)
         for name, ink in (("column", self.first), ("columns", self.most)):
             yield name, tokens.mean(ink / self.largest)
-            yield f"{name}_half", tokens.share(ink >= 0.5 * self.largest)
-            yield f"{name}_most", tokens.share(ink >= 0.8 * self.largest)
-            yield f"{name}_dark", tokens.share(ink >= self.half_dark)
+            yield f"{name}_half", tokens.share(ink, 0.5 * self.largest)
+            yield f"{name}_most", tokens.share(ink, 0.8 * self.largest)
+            yield f"{name}_dark", tokens.share(ink, self.half_dark)
             for times in (2, 3, 5):
-                yield f"{name}_{times}", tokens.share(ink >= times * self.rest)
+                yield f"{name}_{times}", tokens.share(ink, times * self.rest)
         yield "column_ink", tokens.mean(self.first) / self.dark
         steps = self.first.diff(dim=-1, append=self.first[..., -1:]).abs()
         followed = tokens.real.roll(-1, 1)[:, None]
@@ -196,11 +202,11 @@ class Ink:
         yield "pair", pair.expand_as(self.dark)
         yield "block", each.amin(-1) * pair
         yield "block_most", each.amax(-1) * pair
-        yield "block_rows", tokens.share(contrast >= BLOCK)
+        yield "block_rows", tokens.share(contrast, torch.full_like(contrast, BLOCK))
         yield "filled", tokens.mean(own) / self.dark
         yield "crossed", tokens.mean(other) / self.dark * pair
         for times in (1.5, 2.5, 4):
-            yield f"column_over_block_{times}", tokens.share(self.first >= times * own)
+            yield f"column_over_block_{times}", tokens.share(self.first, times * own)
         yield "columns_over_block", tokens.mean(self.most) / (tokens.mean(own) + 0.02)
 
     def neighbours(self) -> Iterator[tuple[str, Tensor]]:
@@ -228,9 +234,9 @@ class Ink:
             self.scratch[place, :, rows] = self.ink[place, :, rows] - self.means[place, :, 1:]
         left = self.scratch.amax(-1)
         yield "left", tokens.mean(left / self.largest)
-        yield "left_half", tokens.share(left >= 0.5 * self.largest)
-        yield "left_most", tokens.share(left >= 0.75 * self.largest)
-        yield "left_dark", tokens.share(left >= self.half_dark)
+        yield "left_half", tokens.share(left, 0.5 * self.largest)
+        yield "left_most", tokens.share(left, 0.75 * self.largest)
+        yield "left_dark", tokens.share(left, self.half_dark)
 
     def diagonals(self) -> Iterator[tuple[str, Tensor]]:
         """Is there a line along the diagonal, columns apart? Wipes out the columns."""
@@ -252,11 +258,11 @@ class Ink:
         yield "two_away", torch.maximum(each[..., NEAR - 2], each[..., NEAR + 2])
         yield "three_away", torch.maximum(each[..., 0], each[..., -1])
         yield "near", tokens.mean(self.near / self.largest)
-        yield "near_half", tokens.share(self.near >= 0.5 * self.largest)
-        yield "near_most", tokens.share(self.near >= 0.8 * self.largest)
-        yield "near_dark", tokens.share(self.near >= self.half_dark)
+        yield "near_half", tokens.share(self.near, 0.5 * self.largest)
+        yield "near_most", tokens.share(self.near, 0.8 * self.largest)
+        yield "near_dark", tokens.share(self.near, self.half_dark)
         for times in (2, 3, 5):
-            yield f"near_{times}", tokens.share(self.near >= times * self.rest)
+            yield f"near_{times}", tokens.share(self.near, times * self.rest)
         behind, ahead = band[..., :WIDE].sum(-1), band[..., WIDE + 1 :].sum(-1)
         around = behind + ahead + band[..., WIDE]
         level = tokens.mean(around / tokens.inside.sum(-1).clamp_min(1))
@@ -266,8 +272,9 @@ class Ink:
         yield "wide", tokens.mean(band.amax(-1) / self.largest)
         yield "near_weight", tokens.mean(self.weight)
         total, place = self.total.clamp_min(TINY), tokens.place
+        spread = tokens.mean(tokens.spread).clamp_min(TINY)
         squares = self.sums[..., 3] - 2 * place * self.sums[..., 2] + place**2 * total
-        yield "distance", tokens.mean((squares / total).clamp_min(0)) / tokens.mean(tokens.spread)
+        yield "distance", tokens.mean((squares / total).clamp_min(0)) / spread
 
     def others(self) -> Iterator[tuple[str, Tensor]]:
         """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
@@ -277,10 +284,10 @@ class Ink:
         known = torch.maximum(self.most, self.near).clamp_min(TINY)
         yield "else", tokens.mean(found / self.largest)
         for share in (1.0, 0.8, 0.6):
-            yield f"else_{share}", tokens.share(found >= share * known)
-        yield "else_to_column", tokens.share(found >= 0.8 * self.most)
-        yield "else_to_line", tokens.share(found >= 0.8 * self.near)
-        yield "else_dark", tokens.share(found >= self.half_dark)
+            yield f"else_{share}", tokens.share(found, share * known)
+        yield "else_to_column", tokens.share(found, 0.8 * self.most)
+        yield "else_to_line", tokens.share(found, 0.8 * self.near)
+        yield "else_dark", tokens.share(found, self.half_dark)
         yield "else_less", tokens.mean(found - known) / self.dark
         weight = (self.column**2 * self.counted).sum(-1) + self.weight
         yield "else_weight", tokens.mean((1 - weight).clamp_min(0))

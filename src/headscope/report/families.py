@@ -26,6 +26,8 @@ RESTS, BROAD = 0.5, 0.8
 NO_ROLE = "no role known"
 JOINS = "#999999"
 SPECIALS = ("first", "separator")
+SIDE = 0.025
+"""Either side of a test at 5%."""
 POOR = 0.2
 """Stress above which a plane shows distances only roughly."""
 
@@ -94,19 +96,24 @@ def alike(view: View) -> str:
     found = {row["statistic"]: row for row in rows}
     apart, within = found["between_minus_within"], found["within_layer"]
     said = "nearer to" if apart["value"] > 0 else "farther from"
-    sure = apart["p"] is not None and min(apart["p"], 1 - apart["p"]) < 0.025
+    p = apart["p"]
     mean = number(within["value"], "nats")
     return (
         f"Are heads of one layer alike? Two heads of one layer are {mean} "
         f"nats from each other, heads of different layers {number(within['baseline'], 'nats')}; "
-        f"difference {apart['value']:+.3f} {interval(apart, 'nats gained')}. "
-        + (
-            f"Heads of one layer are {said} each other than layers dealt out at random would be "
-            f"(p = {apart['p']:.4f})."
-            if sure
-            else f"Layers dealt out at random do as well (p = {apart['p']:.2f}): it is not shown."
-        )
+        f"difference {apart['value']:+.3f} {interval(apart, 'nats gained')}. " + _verdict(p, said)
     )
+
+
+def _verdict(p: float | None, said: str) -> str:
+    if p is None:
+        return "There are too few documents for a test."
+    if min(p, 1 - p) < SIDE:
+        return (
+            f"Heads of one layer are {said} each other than layers dealt out at random would be "
+            f"(p = {p:.4f})."
+        )
+    return f"Layers dealt out at random do as well (p = {p:.2f}): it is not shown."
 
 
 def matrix(pairs: list[Row], members: list[Row]) -> NDArray[np.float64]:

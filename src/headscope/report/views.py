@@ -190,7 +190,12 @@ class View:
                     f"By layer, {'shares' if unit == 'share' else unit}",
                     "A point is a head, a line joins the means of the layers with their 95% "
                     "intervals; dashed is the baseline.",
-                    layer_curve([line.text for line in group], unit, intervals),
+                    layer_curve(
+                        [line.text for line in group],
+                        unit,
+                        intervals,
+                        baseline=any(row["baseline"] is not None for row in layers),
+                    ),
                     heads,
                     layers,
                 )
