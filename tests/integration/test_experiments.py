@@ -204,6 +204,7 @@ def test_panels_join_what_belongs_together(compared: hs.Found, tuned: Path, movi
         "What comes from pre-training: tour",
         f"Heads off: tuned on classify:{movies}, accuracy",
         "Do the heads that changed most matter most? tuned",
+        "Resting on specials: tuned on tour",
     ]
     one = np.arange(40.0)
     rho, low, high = rank_correlation(one, one + np.random.default_rng(0).normal(0, 9, 40))

@@ -125,7 +125,7 @@ def test_the_page_renders_and_a_click_shows_the_head(
     visit = Visit(browser, path)
     page = visit.page
     assert page.locator("h1").inner_text() == "minilm on tour"
-    cell = page.locator(".chart >> nth=1").locator("path[aria-label]").first
+    cell = page.locator("section.view .chart >> nth=1").locator("path[aria-label]").first
     cell.click()
     page.wait_for_selector("#head[open] #head-map svg")
     name = page.locator("#head-name").inner_text()

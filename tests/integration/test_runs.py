@@ -217,7 +217,7 @@ def test_what_a_killed_process_leaves_is_no_hindrance(tmp_path: Path) -> None:
     (run / ".lock").touch()
     (run / "tmpabc.run.json.part").write_text("{")
     corpus = corpus_of(letters(30))
-    scan(tiny("bert"), corpus, out=run, only=["focus"], progress=Silent())
+    scan(tiny("bert"), corpus, out=run, only=["focus", "distances"], progress=Silent())
     assert sorted(path.name for path in run.iterdir()) == COMPLETE
 
 

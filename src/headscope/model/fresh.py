@@ -65,6 +65,7 @@ def fresh(name: str | Path, labels: Sequence[str], *, random: bool = False, seed
 def untrained(model: Model, seed: int = 0) -> Model:
     """The same architecture with random weights: what a head does before it has learned anything.
 
+    >>> from headscope.model import load
     >>> untrained(load("minilm"))
     minilm (random weights): bert, 6 layers x 12 heads, at most 512 tokens
     """

@@ -26,6 +26,8 @@ RESTS, BROAD = 0.5, 0.8
 NO_ROLE = "no role known"
 JOINS = "#999999"
 SPECIALS = ("first", "separator")
+NAMES = {"rare": "looks at rare words"}
+"""Labels that say too little by themselves."""
 SIDE = 0.025
 """Either side of a test at 5%."""
 POOR = 0.2
@@ -47,7 +49,8 @@ def roles(view: View) -> dict[str, str]:
         if what[1] == "entropy_relative" and row["value"] >= BROAD:
             found[name] = "broad"
     found |= {name: "rests on specials" for name, mass in resting.items() if mass >= RESTS}
-    return found | {label.head: label.name for label in reversed(view.labels)}
+    named = {label.head: NAMES.get(label.name, label.name) for label in reversed(view.labels)}
+    return found | named
 
 
 def panel(view: View) -> Panel | None:
@@ -68,7 +71,7 @@ def panel(view: View) -> Panel | None:
     apart = matrix(rows_of(view.results.distances, **wanted), members)
     stress = points[0]["stress"]
     reading = (
-        "A point is a head; near points look alike. "
+        "A point is a head; near points look at texts alike (multidimensional scaling). "
         + ("Stress" if stress <= POOR else "Read it roughly: stress")
         + f" {stress:.2f} (0: the plane shows all distances truly)."
     )
@@ -185,7 +188,7 @@ def tree(heads: int) -> Drawing:
         .mark_line(strokeWidth=1.3, interpolate="linear")
         .encode(
             x=x,
-            y=alt.Y("y:Q", title="distance (root)", scale=alt.Scale(nice=False)),
+            y=alt.Y("y:Q", title="square root of the divergence", scale=alt.Scale(nice=False)),
             detail="branch:N",
             order="corner:Q",
             color=colour,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 import vl_convert
@@ -39,7 +40,8 @@ def write_figures(results: list[Results], folder: Path) -> list[Path]:
 
 
 def _chart(folder: Path, title: str, chart: Chart) -> list[Path]:
-    drawn = chart.spec() | {"background": "white", "title": chart.title}
+    about = {"text": f"{title}: {chart.title}", "subtitle": textwrap.wrap(chart.caption, 90)}
+    drawn = chart.spec() | {"background": "white", "title": about}
     svg = vl_convert.vegalite_to_svg(drawn)
     png = vl_convert.vegalite_to_png(drawn, scale=2)
     return _write(folder, f"{title}-{chart.name}", svg, png)

@@ -76,7 +76,8 @@ def panel(view: View) -> Panel | None:
         ],
         [
             Chart("shapes-by-layer", "shapes by layer",
-                  "How many of a layer's maps have each shape.", bars("layer:O", "layer"),
+                  "How many of a layer's maps (one a head and text) have each shape; vertical"
+                  "+diagonal is counted apart from both.", bars("layer:O", "layer"),
                   other={"bars": _bars(layers, "layer")}),
             Chart("shapes-by-head", "the commonest shape of each head",
                   "The paler, the smaller its share of the head's maps.", by_head(heads),
@@ -138,7 +139,10 @@ def by_head(heads: list[Row]) -> Drawing:
             y=alt.Y("layer:O", title="layer"),
             color=alt.Color("shape:N", title="shape", scale=_scale()),
             opacity=alt.Opacity(
-                "value:Q", scale=alt.Scale(domain=[0.2, 1], range=[0.15, 1]), legend=None
+                "value:Q",
+                title="of its maps",
+                scale=alt.Scale(domain=[0.2, 1], range=[0.15, 1]),
+                legend=alt.Legend(format="%", values=[0.25, 0.5, 1]),
             ),
             tooltip=[
                 alt.Tooltip("name:N", title="head"),
