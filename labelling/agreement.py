@@ -10,8 +10,9 @@ from collections import Counter
 import numpy as np
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, f1_score
 
+from headscope.analyses.patterns import SHAPES
 from labelling.draw import read_maps
-from labelling.votes import SHAPES, by_annotator, labels
+from labelling.votes import by_annotator, labels
 
 TIMES = 2000
 

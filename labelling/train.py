@@ -172,7 +172,7 @@ def train(problem: Problem, chosen: NDArray[np.bool_], recipe: Recipe) -> dict[s
         scores = hidden * kept / (1 - recipe.drop) @ weights["out"] + weights["out bias"]
         loss = -(boot * (scores.log_softmax(-1) * target).sum(-1)).sum() / boot.sum()
         optimizer.zero_grad()
-        (loss * recipe.networks).backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(loss * recipe.networks)
         optimizer.step()
         schedule.step()
     found = {name: one.detach() for name, one in weights.items()} | {"mean": mean, "scale": scale}
@@ -186,7 +186,8 @@ def predicted(tensors: dict[str, Tensor], given: Floats) -> Floats:
     """(map, class) probabilities."""
     one = Classifier({f"shape {name}": tensor for name, tensor in tensors.items()})
     columns = torch.from_numpy(given).float().unbind(-1)
-    return one.probabilities(dict(enumerate(columns))).double().numpy()  # type: ignore[arg-type]
+    named = {str(place): column for place, column in enumerate(columns)}
+    return np.asarray(one.probabilities(named).double())
 
 
 def cross_validated(problem: Problem, recipe: Recipe) -> Floats:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VOTES = Path(__file__).parent / "votes.tsv"
-SHAPES = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
-"""The five patterns of Kovaleva et al. 2019."""
 GUIDE, RESOLVED = 0, 3
 """Annotators besides 1 and 2: the guide's own examples; a third look where the two disagree."""
 
@@ -19,7 +17,7 @@ class Vote:
 
     Attributes:
         annotator: 1 or 2, each without sight of the other; or `GUIDE` or `RESOLVED`.
-        shape: one of `SHAPES`.
+        shape: one of the five patterns of Kovaleva et al. 2019.
         matching: whether there are lines that join twins in the two sentences of a pair.
     """
 
