@@ -62,12 +62,12 @@ class Rollout(Analysis):
             length = batch.ids.shape[1]
             own = torch.eye(length, device=batch.ids.device).expand(len(batch.ids), -1, -1)
             self._totals = [own, own]
-        members, counts = batch.once(self, lambda: _members(batch))
+        counts = batch.once(self, lambda: _counts(batch))
         maps = (attention.weights.mean(1), attention.visible.uniform[:, 0])
         for place, (tally, layer) in enumerate(zip((self.mass, self.uniform), maps, strict=True)):
             before = self._totals[place]
             after = self._totals[place] = torch.baddbmm(before, layer, before) / 2
-            sums = _sums(after, members, batch)
+            sums = _sums(after, batch)
             tally.add(attention.layer, sums, counts, batch.buckets)
 
     def statistics(self) -> Iterator[Statistic]:
@@ -81,22 +81,20 @@ class Rollout(Analysis):
             )  # fmt: skip
 
 
-def _sums(total: Tensor, members: Tensor, batch: Batch) -> Tensor:
+def _sums(total: Tensor, batch: Batch) -> Tensor:
     """(example, 1, row group x key group) of rolled out maps (example, query, key)."""
     real = batch.real.float()
     diagonal = total.diagonal(dim1=1, dim2=2) * real
     others = total - torch.diag_embed(total.diagonal(dim1=1, dim2=2))
-    by_role = others @ members  # (example, query, role)
+    by_role = others @ batch.roles  # (example, query, role)
     rows = torch.cat([diagonal.unsqueeze(-1), by_role], -1)
     every = (rows * real.unsqueeze(-1)).sum(1)
     return torch.cat([every, rows[:, 0]], -1)[:, None]
 
 
-def _members(batch: Batch) -> tuple[Tensor, Tensor]:
-    """(example, token, role) and (example, 1, group) how many rows each mean is over."""
-    known = batch.first | batch.separator | batch.punctuation
-    roles = (batch.first, batch.separator, batch.punctuation, batch.real & ~known)
+def _counts(batch: Batch) -> Tensor:
+    """(example, 1, group) how many rows each mean is over."""
     rows = torch.stack([batch.real.sum(1), batch.first.sum(1)], -1)
     counts = rows.repeat_interleave(len(GROUPS), 1)
     counts[:, len(GROUPS) + GROUPS.index("first")] = 0  # the first token is itself
-    return torch.stack(roles, -1).float(), counts[:, None]
+    return counts[:, None]

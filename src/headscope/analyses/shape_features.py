@@ -13,6 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from headscope.model.attention import STRIDE, band
 from headscope.model.workspace import Workspace
 
 NEAR, WIDE = 3, 8
@@ -21,8 +22,6 @@ COLUMNS = 3
 """Columns of each sentence that are looked at."""
 COUNTS = 0.6
 """A further column counts if it has so much of the ink of the first."""
-STRIDE = 32
-"""Rows of a multiple of this length have their maximum found several times faster."""
 BLOCK = 0.4
 """A row looks at its own sentence where the logarithm of its ink there against the other is so."""
 FAINTEST = 0.15**0.5
@@ -244,8 +243,8 @@ class Ink:
         for column in range(self.place.shape[-1]):
             kept = self.column[..., column] * ~self.counted[..., column]
             self.ink.scatter_(-1, self.place[..., column, None], kept.unsqueeze(-1))
-        band = band_of(self.ink, WIDE) * tokens.inside
-        near = band[..., WIDE - NEAR : WIDE + NEAR + 1]
+        wide = band(self.ink, WIDE) * tokens.inside
+        near = wide[..., WIDE - NEAR : WIDE + NEAR + 1]
         self.near = near.amax(-1)
         self.weight = (near**2).sum(-1)
         rows = (tokens.text / tokens.rows)[:, None, None]  # (example, 1, 1, query)
@@ -263,13 +262,13 @@ class Ink:
         yield "near_dark", tokens.share(self.near, self.half_dark)
         for times in (2, 3, 5):
             yield f"near_{times}", tokens.share(self.near, times * self.rest)
-        behind, ahead = band[..., :WIDE].sum(-1), band[..., WIDE + 1 :].sum(-1)
-        around = behind + ahead + band[..., WIDE]
+        behind, ahead = wide[..., :WIDE].sum(-1), wide[..., WIDE + 1 :].sum(-1)
+        around = behind + ahead + wide[..., WIDE]
         level = tokens.mean(around / tokens.inside.sum(-1).clamp_min(1))
         yield "band_over_rest", (level / (tokens.mean(self.rest) + 0.01)).log1p()
         behind, ahead = tokens.mean(behind), tokens.mean(ahead)
         yield "one_sided", (ahead - behind).abs() / (ahead + behind + TINY)
-        yield "wide", tokens.mean(band.amax(-1) / self.largest)
+        yield "wide", tokens.mean(wide.amax(-1) / self.largest)
         yield "near_weight", tokens.mean(self.weight)
         total, place = self.total.clamp_min(TINY), tokens.place
         spread = tokens.mean(tokens.spread).clamp_min(TINY)
@@ -279,7 +278,7 @@ class Ink:
     def others(self) -> Iterator[tuple[str, Tensor]]:
         """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
         tokens = self.tokens
-        band_of(self.ink, NEAR).mul_(~tokens.inside[..., WIDE - NEAR : WIDE + NEAR + 1])
+        band(self.ink, NEAR).mul_(~tokens.inside[..., WIDE - NEAR : WIDE + NEAR + 1])
         found = self.ink.amax(-1)
         known = torch.maximum(self.most, self.near).clamp_min(TINY)
         yield "else", tokens.mean(found / self.largest)
@@ -297,14 +296,6 @@ def _highest(values: Tensor, many: int) -> Tensor:
     """(..., many) the largest in order; 0 where there are fewer."""
     found = values.topk(min(many, values.shape[-1]), -1).values
     return torch.nn.functional.pad(found, (0, many - found.shape[-1]))
-
-
-def band_of(ink: Tensor, width: int) -> Tensor:
-    """(example, head, query, 2 * width + 1) the diagonals of ink, as a view of its memory."""
-    examples, heads, length, wide = ink.shape
-    shape = (examples, heads, length, 2 * width + 1)
-    strides = (heads * length * wide, length * wide, wide + 1, 1)
-    return ink.as_strided(shape, strides, ink.storage_offset() - width)
 
 
 def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Tensor]:

@@ -48,8 +48,7 @@ class SpecialTokens(Analysis):
         self.uniform.add(attention.layer, uniform, counts, batch.buckets)
 
     def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
-        other = batch.real & ~(batch.first | batch.separator | batch.punctuation)
-        roles = (batch.first, batch.separator, batch.stop, batch.punctuation, other)
+        roles = (batch.first, batch.separator, batch.stop, batch.punctuation, batch.other)
         keys = torch.stack(roles, dim=-1).float()
         groups = (batch.real, batch.separator, batch.real & ~batch.separator)
         queries = torch.stack(groups, dim=1).float()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor
 
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.evidence import Statistic, Tally, Unit
@@ -31,12 +30,12 @@ class ValueNorms(Analysis):
         self.even = Tally(self.shape, len(ROLES), heads=1)
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        members, counts = batch.once(self, lambda: _members(batch))
+        counts = batch.once(self, lambda: batch.roles.sum(1)[:, None])
         norms = attention.norms * batch.real[:, None]
         mean = norms.sum(-1, keepdim=True) / batch.real.sum(-1)[:, None, None]
-        shares = (norms / mean.clamp_min(torch.finfo(norms.dtype).tiny)) @ members
+        shares = (norms / mean.clamp_min(torch.finfo(norms.dtype).tiny)) @ batch.roles
         self.norm.add(attention.layer, shares, counts, batch.buckets)
-        self.even.add(attention.layer, counts.float(), counts, batch.buckets)
+        self.even.add(attention.layer, counts, counts, batch.buckets)
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(
@@ -45,11 +44,3 @@ class ValueNorms(Analysis):
             groups=ROLES,
             headlines={"separator": "norm of separators", "first": "norm of the first token"},
         )  # fmt: skip
-
-
-def _members(batch: Batch) -> tuple[Tensor, Tensor]:
-    """(example, token, role) 0 or 1, and (example, 1, role) how many there are."""
-    known = batch.first | batch.separator | batch.punctuation
-    roles = (batch.first, batch.separator, batch.punctuation, batch.real & ~known)
-    members = torch.stack(roles, -1)
-    return members.float(), members.sum(1)[:, None]

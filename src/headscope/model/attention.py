@@ -216,13 +216,14 @@ def in_band(keys: Tensor, width: int) -> Tensor:
 def band(weights: Tensor, width: int) -> Tensor:
     """Diagonals of maps: (example, head, query, 2 * width + 1) from (example, head, query, key).
 
-    A view where the memory around the weights allows it (`MARGIN`), else a copy.
+    A view where the memory around the weights allows it (`MARGIN`), else a copy. Rows may be
+    longer than there are queries.
     """
-    examples, heads, length, _ = weights.shape
+    examples, heads, length, wide = weights.shape
     start = weights.storage_offset() - width
     room = weights.untyped_storage().nbytes() // weights.element_size()
     if not weights.is_contiguous() or start < 0 or room < start + weights.numel() + 2 * width:
         weights, start = torch.nn.functional.pad(weights.flatten(), (width, width)), 0
-    square = length * length
+    one = length * wide
     shape = (examples, heads, length, 2 * width + 1)
-    return weights.as_strided(shape, (heads * square, square, length + 1, 1), start)
+    return weights.as_strided(shape, (heads * one, one, wide + 1, 1), start)

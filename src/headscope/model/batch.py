@@ -69,6 +69,16 @@ class Batch:
         return self.real & ~self.special
 
     @cached_property
+    def other(self) -> Tensor:
+        """(example, token) neither the first token nor a separator nor punctuation."""
+        return self.real & ~(self.first | self.separator | self.punctuation)
+
+    @cached_property
+    def roles(self) -> Tensor:
+        """(example, token, 4) 0 or 1: first, separator, punctuation, other; one of them each."""
+        return torch.stack([self.first, self.separator, self.punctuation, self.other], -1).float()
+
+    @cached_property
     def second(self) -> Tensor:
         """(example, token) tokens of the second text of a pair."""
         found = torch.zeros(self.real.shape, dtype=torch.bool)
