@@ -118,7 +118,8 @@ def _repeated(
 ) -> Plan:
     """What is done with no corpus at all, but with random tokens that come twice."""
     found = Survey(options.rules)
-    found.count(repeated_tokens(model.tokenizer, model.max_length, options.seed))
+    longest = options.max_length or model.max_length
+    found.count(repeated_tokens(model.tokenizer, longest, options.seed))
     tokens = Corpus("repeated tokens", (), names()["text"])
     return Plan(tokens, {Inputs.REPEATED: (kinds, found)}, {}, options, progress)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
+from transformers import AutoModel, BertConfig
 
+from headscope.analyses import Inputs, choose
 from headscope.analyses.distances import chosen_rows
 from headscope.analyses.rollout import rollout
 from headscope.corpus import Example, Rules, repeated_tokens
@@ -17,12 +20,12 @@ from headscope.evidence import families
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import divergences, plain_sums
 from headscope.found import Found
-from headscope.model import LayerAttention, Model
+from headscope.model import LayerAttention, Model, wrap
 from headscope.passes import Options
 from headscope.progress import Silent
-from headscope.study import scan
+from headscope.study import planned, scan
 from tests.parity.test_analyses import SENTENCES, texts
-from tests.tiny import tiny
+from tests.tiny import SMALL, tiny, tokenizer
 from tests.unit.examples import corpus_of
 
 FAMILIES = ["bert", "gpt2", "modernbert", "mpnet"]
@@ -233,3 +236,24 @@ def test_repetition() -> None:
 def test_an_encoder_has_no_repetition() -> None:
     found = study(tiny("bert"), "repetition", "rollout")
     assert found.record["left_out"]["made"] == {"repetition": "it is for decoders"}
+
+
+@pytest.mark.parametrize("small", [{"num_hidden_layers": 1}, {"num_attention_heads": 1}])
+def test_a_model_of_one_layer_or_one_head_has_no_families(
+    small: dict[str, int], tmp_path: Path
+) -> None:
+    config = BertConfig(**(SMALL | small))
+    torch.manual_seed(1)
+    model = wrap(AutoModel.from_config(config).eval(), tokenizer(), "small")
+    examples = [Example(str(n), text=text) for n, text in enumerate(SENTENCES)]
+    found = scan(model, corpus_of(examples), progress=Silent())
+    assert found.families.num_rows == found.distances.num_rows == 0
+    assert "small" in found.report(tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_repeated_tokens_keep_to_the_length_that_is_asked_for() -> None:
+    model = tiny("gpt2")
+    examples = corpus_of([Example("1", text="ab cd ef gh")])
+    made = planned(model, [examples], choose(["repetition"]), Options(max_length=20), Silent())
+    longest = max(len(one) for one in repeated_tokens(model.tokenizer, 20, 0))
+    assert made[-1].parts[Inputs.REPEATED][1].longest == longest <= 20

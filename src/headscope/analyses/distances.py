@@ -84,6 +84,11 @@ class Distances(Analysis):
         return sums + sums.transpose(0, 2, 1), self.pairs.counts[:, 0, 0, 0]
 
     @property
+    def few(self) -> bool:
+        """Whether there are no layers, or no heads of a layer, to be compared."""
+        return min(self.shape.layers, self.shape.heads) < 2
+
+    @property
     def layer(self) -> NDArray[np.int64]:
         """(head,) the layer of each head."""
         return np.repeat(np.arange(self.shape.layers), self.shape.heads)
@@ -91,7 +96,7 @@ class Distances(Analysis):
     def statistics(self) -> Iterator[Statistic]:
         sums, rows = self.matrices()
         layers, heads = self.shape.layers, self.shape.heads
-        if not rows.sum() or min(layers, heads) < 2:
+        if not rows.sum() or self.few:
             return
         own = self.layer[:, None] == self.layer
         means = []
@@ -116,7 +121,7 @@ class Distances(Analysis):
 
     def tables(self) -> dict[str, dict[str, list[Any]]]:
         sums, rows = self.matrices()
-        if not rows.sum():
+        if not rows.sum() or self.few:
             return {}
         one, other = self.upper
         found = estimate(self.pairs.sums[:, 0, 0], self.pairs.counts[:, 0, 0], share=False)
