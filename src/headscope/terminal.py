@@ -8,7 +8,7 @@ from rich.table import Table
 from headscope.found import Found
 from headscope.report import summary, tables
 from headscope.report.panels import panels
-from headscope.report.views import BOARDS, views
+from headscope.report.views import views
 
 SHOWN = 12
 """Roles and labels that are listed; the report has all."""
@@ -110,12 +110,11 @@ def _boards(found: Found, corpus: str, console: Console) -> None:
     """What analyses say besides numbers per head, for the trained model."""
     for view in views([found]):
         if view.corpus == corpus and view.weights in ("trained", "tuned"):
-            for name in BOARDS:
-                if board := view.board(name):
-                    for text in board.text:
-                        console.print(text, highlight=False)
-                    if all(len(cell) <= BROAD for row in board.rows for cell in row):
-                        _print(console, board.title, board.columns, board.rows)
+            for board in view.boards.values():
+                for text in board.text:
+                    console.print(text, highlight=False)
+                if all(len(cell) <= BROAD for row in board.rows for cell in row):
+                    _print(console, board.title, board.columns, board.rows)
 
 
 def _across(found: Found, console: Console) -> None:

@@ -14,6 +14,7 @@ from headscope.evidence import families
 from headscope.naming import head_name
 from headscope.report.charts import COLOURS, Chart, Drawing
 from headscope.report.panel import Panel
+from headscope.report.specials import RESTS, masses
 from headscope.report.summary import interval, number
 from headscope.runs import rows_of
 
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from headscope.report.views import View
 
 Row = dict[str, Any]
-RESTS, BROAD = 0.5, 0.8
-"""A head rests on specials with so much of its attention; it is broad with so much entropy."""
+BROAD = 0.8
+"""A head is broad with so much entropy."""
 NO_ROLE = "no role known"
 JOINS = "#999999"
-SPECIALS = ("first", "separator")
 NAMES = {"rare": "looks at rare words"}
 """Labels that say too little by themselves."""
 SIDE = 0.025
@@ -37,18 +37,17 @@ POOR = 0.2
 def roles(view: View) -> dict[str, str]:
     """What each head is, in a word or two, as far as this run tells."""
     found: dict[str, str] = {}
-    resting: dict[str, float] = defaultdict(float)
     for row in view.rows:
         if row["head"] is None:
             continue
         name = head_name(row["layer"], row["head"])
         found.setdefault(name, NO_ROLE)
-        what = (row["analysis"], row["statistic"], row["direction"], row["group"])
-        if what[:3] == ("special_tokens", "mass", "from all") and what[3] in SPECIALS:
-            resting[name] += row["value"]
-        if what[1] == "entropy_relative" and row["value"] >= BROAD:
+        if row["statistic"] == "entropy_relative" and row["value"] >= BROAD:
             found[name] = "broad"
-    found |= {name: "rests on specials" for name, mass in resting.items() if mass >= RESTS}
+    resting: Counter[tuple[int, int]] = Counter()
+    for mass in masses(view.results, view.corpus, view.weights):
+        resting.update(mass)
+    found |= {head_name(*head): "rests on specials" for head in resting if resting[head] >= RESTS}
     named = {label.head: NAMES.get(label.name, label.name) for label in reversed(view.labels)}
     return found | named
 

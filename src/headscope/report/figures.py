@@ -12,7 +12,6 @@ from headscope.atomic import write_bytes, write_text, writing
 from headscope.report.charts import Chart
 from headscope.report.page import drawing
 from headscope.report.panels import panels
-from headscope.report.patterns import across
 from headscope.report.views import views
 from headscope.runs import Results
 
@@ -22,11 +21,10 @@ def write_figures(results: list[Results], folder: Path) -> list[Path]:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    shown = views(results)
-    for panel in [*panels(results), *across(shown)]:
+    for panel in panels(results):
         for chart in panel.charts:
             written += _chart(folder, panel.title, chart)
-    for view in shown:
+    for view in views(results):
         for analysis, charts in view.charts():
             for chart in charts:
                 written += _chart(folder, view.title, chart)

@@ -25,7 +25,6 @@ from headscope.report.arcs import Picture
 from headscope.report.charts import map_chart, spec
 from headscope.report.panel import Panel
 from headscope.report.panels import panels
-from headscope.report.patterns import across as across_shapes
 from headscope.report.summary import COLUMNS
 from headscope.report.tables import LINKING, WAYS, across
 from headscope.report.views import View, views
@@ -36,8 +35,7 @@ Record = dict[str, Any]
 
 def write_report(results: list[Results], path: Path) -> Path:
     """Write one page for one or more runs; the run folder is all that it needs."""
-    shown = views(results)
-    write_text(path, render(shown, [*panels(results), *across_shapes(shown)]))
+    write_text(path, render(views(results), panels(results)))
     return path
 
 
@@ -55,7 +53,7 @@ def render(shown: list[View], experiments: list[Panel]) -> str:
                 | {"charts": made, "first": len(charts)}
                 | {"scenes": view.scenes(analysis["analysis"])}
                 | {"linking": analysis["analysis"] in LINKING}
-                | {"board": view.board(analysis["analysis"])}
+                | {"board": view.boards.get(analysis["analysis"])}
             )
             charts += [chart.spec() for chart in made]
         data.append(

@@ -12,16 +12,18 @@ from headscope.report.changed import change
 from headscope.report.charts import Chart, scatter
 from headscope.report.off import ablation, gained
 from headscope.report.panel import Panel
+from headscope.report.patterns import across
 from headscope.report.resting import resting
+from headscope.report.views import views
 from headscope.runs import Results, rows_of
 
 Floats = NDArray[np.float64]
 
 
 def panels(results: list[Results]) -> list[Panel]:
-    """The panels of some runs, and of pairs of them that belong together."""
+    """The panels of some runs, and of those that belong together."""
     made = [panel for one in results for panel in (*ablation(one), *change(one))]
-    return [*made, *change_and_effect(results), *resting(results)]
+    return [*made, *change_and_effect(results), *resting(results), *across(views(results))]
 
 
 def change_and_effect(results: list[Results]) -> Iterator[Panel]:

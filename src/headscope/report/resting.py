@@ -11,12 +11,10 @@ from headscope.naming import head_name
 from headscope.report.charts import AROUND, Chart, Drawing
 from headscope.report.off import gained
 from headscope.report.panel import Panel
+from headscope.report.specials import RESTS, SPECIALS, Heads, masses, of_heads
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
-Heads = dict[tuple[int, int], float]
-SPECIALS = ("first", "separator")
-RESTS = 0.5
 
 
 def resting(results: list[Results]) -> Iterator[Panel]:
@@ -29,23 +27,23 @@ def resting(results: list[Results]) -> Iterator[Panel]:
 
 def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
     wanted = {"corpus": place["corpus"], "weights": place["weights"]}
-    masses = [_of(one, "special_tokens", group, wanted, direction="from all") for group in SPECIALS]
-    norms = [_of(one, "value_norms", group, wanted) for group in SPECIALS]
-    if not masses[0] or not norms[0]:
+    given = masses(one, **wanted)
+    norms = [of_heads(one, "value_norms", group, **wanted) for group in SPECIALS]
+    if not given[0] or not norms[0]:
         return
     study = one.record["study"]
     model = study.get("models", {}).get(place["weights"], study["model"])
     effects, metric = _effects(model, results)
     points: list[Row] = []
-    for layer, head in masses[0]:
-        parts = [mass.get((layer, head), 0.0) for mass in masses]
+    for layer, head in given[0]:
+        parts = [mass.get((layer, head), 0.0) for mass in given]
         total = sum(parts)
-        given = sum(
-            part * norm.get((layer, head), 0.0) for part, norm in zip(parts, norms, strict=True)
+        norm = sum(
+            part * one.get((layer, head), 0.0) for part, one in zip(parts, norms, strict=True)
         )
         points.append(
             {"name": head_name(layer, head), "layer": layer, "head": head, "mass": total,
-             "norm": given / total if total else None, "effect": effects.get((layer, head))}
+             "norm": norm / total if total else None, "effect": effects.get((layer, head))}
         )  # fmt: skip
     rests = [row for row in points if row["mass"] >= RESTS]
     if not rests:
@@ -69,11 +67,6 @@ def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
             )
         ],
     )  # fmt: skip
-
-
-def _of(one: Results, analysis: str, group: str, wanted: Row, **more: str) -> Heads:
-    rows = rows_of(one.heads, analysis=analysis, group=group, **wanted, **more)
-    return {(row["layer"], row["head"]): row["value"] for row in rows if row["head"] is not None}
 
 
 def _effects(model: Row, results: list[Results]) -> tuple[Heads, str]:

@@ -169,14 +169,16 @@ class View:
             charts = [*self._curves(name, lines), *self._maps(lines), *self._profiles(analysis)]
             if name in LINKING:
                 charts += self._relation_maps(name)
-            if board := self.board(name):
-                charts = [*board.charts, *charts]
+            if name in self.boards:
+                charts = [*self.boards[name].charts, *charts]
             if charts or (name in LINKING and self.relations(name)):
                 yield analysis, charts
 
-    def board(self, analysis: str) -> Panel | None:
-        """What an analysis has to show besides numbers per head."""
-        return BOARDS[analysis](self) if analysis in BOARDS else None
+    @cached_property
+    def boards(self) -> dict[str, Panel]:
+        """What analyses have to show besides numbers per head."""
+        made = {name: board(self) for name, board in BOARDS.items()}
+        return {name: panel for name, panel in made.items() if panel is not None}
 
     def _curves(self, name: str, lines: list[Headline]) -> Iterator[Chart]:
         for unit in dict.fromkeys(line.unit for line in lines):
