@@ -95,6 +95,15 @@ def network(family: str, seed: int = 1) -> PreTrainedModel:
     return model
 
 
+def tiny_that_knows_nothing() -> Model:
+    """A tiny model with weights near 0: every head looks everywhere alike."""
+    model = tiny("bert")
+    with torch.no_grad():
+        for parameter in model.network.parameters():
+            parameter.mul_(0.01)
+    return model
+
+
 def tiny(family: str, seed: int = 1) -> Model:
     """A tiny random model, ready to be watched."""
     decoder = family in ("gpt2", "llama", "bloom")

@@ -21,7 +21,7 @@ from headscope.study import scan
 from tests.parity import twins
 from tests.parity.annotated import Annotated, linguistic_features
 from tests.parity.twins import Key, Text
-from tests.tiny import tiny
+from tests.tiny import tiny, tiny_that_knows_nothing
 from tests.unit.examples import corpus_of
 
 SHAPES = {"distances", "patterns", "repetition", "rollout", "value_norms"}  # in test_shapes.py
@@ -150,10 +150,7 @@ def test_scan_equals_the_twins_on_minilm(minilm: Model) -> None:
 
 def test_attention_rows_of_a_random_model_are_near_uniform() -> None:
     """A control: where nothing was learned, entropy is near its largest and offsets near chance."""
-    model = tiny("bert")
-    with torch.no_grad():
-        for parameter in model.network.parameters():
-            parameter.mul_(0.01)
+    model = tiny_that_knows_nothing()
     examples = [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
     found = scan(model, corpus_of(examples), progress=Silent())
     for row in found.heads.to_pylist():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -11,14 +13,21 @@ from numpy.typing import NDArray
 
 import headscope as hs
 from headscope.analyses.patterns import SHAPES, classifier
-from headscope.analyses.shape_features import FAINTEST, Tokens, features
+from headscope.analyses.shape_features import (
+    COLUMNS,
+    COUNTS,
+    FAINTEST,
+    NEAR,
+    Tokens,
+    features,
+)
 from headscope.analyses.twins import twin_features
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
 from headscope.model import LayerAttention, Model
 from headscope.model.workspace import Workspace
 from headscope.progress import Silent
-from tests.tiny import tiny
+from tests.tiny import tiny, tiny_that_knows_nothing
 from tests.unit.examples import corpus_of
 
 PAIRS = [
@@ -30,18 +39,24 @@ PAIRS = [
 
 
 def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
-    """Some of the features once more, a cell at a time."""
+    """At least one feature of every kind once more, a cell at a time."""
     size = len(map_of)
     ink = np.sqrt(map_of)
     rows = [i for i in range(size) if sentence[i] >= 0]
     largest = {i: max(ink[i]) for i in rows}
     dark = max(FAINTEST, sum(largest.values()) / len(rows))
     column: dict[int, int] = {}
+    counted: dict[int, list[int]] = {}
+    common: dict[int, list[float]] = {}
     for which in (0, 1):
         mine = [i for i in rows if sentence[i] == which]
         if mine:
             means = [sum(ink[i, j] for i in mine) / len(mine) for j in range(size)]
             column |= dict.fromkeys(mine, int(np.argmax(means)))
+            best = sorted(range(size), key=lambda j: -means[j])[:COLUMNS]
+            many = [j for j in best if means[j] >= COUNTS * means[best[0]]]
+            counted |= dict.fromkeys(mine, many)
+            common |= dict.fromkeys(mine, means)
     rest = {}
     for i in rows:
         others = [ink[i, j] for j in range(size) if sentence[j] >= 0 and j != column[i]]
@@ -51,7 +66,60 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         parts = [(ink - floor) / (0.2 * floor + 1e-4) + 0.5 for ink, floor in ink_and_floor]
         return sum(min(1.0, max(0.0, part)) for part in parts) / len(rows)
 
+    def mean(values: Callable[[int], float]) -> float:
+        return sum(values(i) for i in rows) / len(rows)
+
+    def apart(i: int, offset: int) -> float:
+        """The ink at an offset, columns that count wiped out."""
+        j = i + offset
+        return 0.0 if not 0 <= j < size or j in counted[i] else float(ink[i, j])
+
+    def near(i: int) -> float:
+        return max(apart(i, offset) for offset in range(-NEAR, NEAR + 1))
+
+    def elsewhere(i: int) -> float:
+        far = [ink[i, j] for j in range(size) if abs(i - j) > NEAR and j not in counted[i]]
+        return float(max(far, default=0.0))
+
+    def explained(i: int) -> float:
+        columns = sum(ink[i, j] ** 2 for j in counted[i])
+        return float(columns + sum(apart(i, offset) ** 2 for offset in range(-NEAR, NEAR + 1)))
+
+    def level(i: int, own: bool) -> float:
+        keys = [j for j in rows if (sentence[j] == sentence[i]) is own]
+        return float(sum(ink[i, j] for j in keys)) / max(1, len(keys))
+
+    def block(i: int) -> float:
+        return float(np.log((level(i, True) + 0.01) / (level(i, False) + 0.01)))
+
+    whole = [float(sum(ink[i, j] for i in rows)) / len(rows) for j in range(size)]
+    lines = {
+        offset: sum(apart(i, offset) / largest[i] for i in rows) / len(rows)
+        for offset in range(-NEAR, NEAR + 1)
+    }
+    sentences = [[i for i in rows if sentence[i] == which] for which in (0, 1)]
+    pair = all(sentences)
+    blocks = [sum(block(i) for i in mine) / len(mine) for mine in sentences] if pair else [0.0]
+    known = {i: max(near(i), *(ink[i, j] for j in counted[i])) for i in rows}
     return {
+        "columns": mean(lambda i: max(ink[i, j] for j in counted[i]) / largest[i]),
+        "column_weight": mean(lambda i: sum(ink[i, j] ** 2 for j in counted[i])),
+        "many_columns": sum(one >= COUNTS * max(whole) for one in whole) / size,
+        "profile_1": sorted(whole)[-2] / dark,
+        "block": min(blocks),
+        "block_most": max(blocks),
+        "filled": mean(lambda i: level(i, True)) / dark,
+        "crossed": mean(lambda i: level(i, False)) / dark if pair else 0.0,
+        "left": mean(lambda i: max(ink[i, j] - common[i][j] for j in range(size)) / largest[i]),
+        "line": max(lines.values()),
+        "itself": lines[0],
+        "beside": max(lines[-1], lines[1]),
+        "near": mean(lambda i: near(i) / largest[i]),
+        "near_half": share([(near(i), largest[i] / 2) for i in rows]),
+        "else": mean(lambda i: elsewhere(i) / largest[i]),
+        "else_0.8": share([(elsewhere(i), 0.8 * known[i]) for i in rows]),
+        "else_weight": mean(lambda i: max(0.0, 1 - explained(i))),
+        "even": mean(lambda i: sum(ink[i, j] for j in rows)) / len(rows) ** 0.5,
         "column": sum(ink[i, column[i]] / largest[i] for i in rows) / len(rows),
         "column_2": share([(ink[i, column[i]], 2 * rest[i]) for i in rows]),
         "column_half": share([(ink[i, column[i]], largest[i] / 2) for i in rows]),
@@ -199,10 +267,7 @@ def test_the_classifier_knows_what_it_was_taught() -> None:
 
 
 def test_a_model_that_knows_nothing_has_no_shapes() -> None:
-    model = tiny("bert")
-    with torch.no_grad():
-        for parameter in model.network.parameters():
-            parameter.mul_(0.01)
+    model = tiny_that_knows_nothing()
     texts = [Example(str(n), text=f"{a}b cd ef gh ab dc fe hg .") for n, a in enumerate("abcdef")]
     found = hs.scan(model, corpus_of(texts), only=["patterns"], progress=Silent())
     rows = [row for row in found.heads.to_pylist() if row["head"] is not None]
