@@ -14,6 +14,7 @@ from headscope.corpus import read
 from headscope.errors import HeadscopeError
 from headscope.finetune import finetune
 from headscope.found import Found
+from headscope.importance import importance
 from headscope.look import Look, look
 from headscope.model import disable, load, wrap
 from headscope.passes import Options
@@ -32,6 +33,7 @@ __all__ = [
     "compare",
     "disable",
     "finetune",
+    "importance",
     "load",
     "look",
     "read",

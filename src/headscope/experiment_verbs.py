@@ -1,4 +1,4 @@
-"""The verbs of experiments: finetune, compare, ablate."""
+"""The verbs of experiments: finetune, compare, ablate, importance."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from headscope.compare import compare
 from headscope.evidence.sequential import Decider
 from headscope.experiments.finetuning import Recipe, Start
 from headscope.finetune import COLUMNS, cells, finetune, table
+from headscope.importance import importance
 from headscope.model import load
 from headscope.passes import Options
 from headscope.progress import progress_for_terminal
@@ -33,6 +34,7 @@ from headscope.verbs import (
     ModelName,
     Only,
     Out,
+    Part,
     Seed,
     TaskName,
     app,
@@ -99,7 +101,7 @@ def ablate_command(
     error: Annotated[
         float, typer.Option(help="With --budget: how often a head's verdict may be wrong.")
     ] = 0.05,
-    part: Annotated[str, typer.Option(help="The part of the task to try it on.")] = "dev",
+    part: Part = "dev",
     glue_dir: GlueDir = None,
     limit: Limit = None,
     max_length: MaxLength = None,
@@ -118,6 +120,44 @@ def ablate_command(
         heads=heads,
         how=how,
         budget=Decider(margin, error) if budget else None,
+        max_length=max_length,
+        seed=seed,
+        progress=progress_for_terminal(),
+        command=["headscope", *sys.argv[1:]],
+    )
+    finish(found, out, figures, as_json)
+
+
+@app.command("importance")
+@plainly
+def importance_command(
+    model: ModelName,
+    task_name: TaskName,
+    out: Out,
+    normalise: Annotated[
+        bool, typer.Option("--normalise", help="Rank heads after dividing by their layer's length.")
+    ] = False,
+    gradients: Annotated[
+        bool, typer.Option(help="Follow the loss to the weights of attention as well.")
+    ] = True,
+    part: Part = "dev",
+    glue_dir: GlueDir = None,
+    limit: Limit = None,
+    max_length: MaxLength = None,
+    figures: Figures = None,
+    device: Device = "cpu",
+    dtype: Dtype = "float32",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """How much a task's loss feels each head, and attention to tokens of each role."""
+    wanted = task(task_name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
+    found = importance(
+        load(model, head=wanted.head, device=device, dtype=dtype),
+        wanted,
+        out=out,
+        normalise=normalise,
+        gradients=gradients,
         max_length=max_length,
         seed=seed,
         progress=progress_for_terminal(),

@@ -53,6 +53,7 @@ def fail(message: str, code: int) -> NoReturn:
 
 Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, mps.")]
 Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
+Part = Annotated[str, typer.Option(help="The part of the task to try it on.")]
 Seed = Annotated[int, typer.Option(help="For whatever is drawn at random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 MaxLength = Annotated[

@@ -14,13 +14,14 @@ import torch
 import headscope as hs
 from headscope.corpus import Rules, read
 from headscope.errors import HeadscopeError, ModelError
+from headscope.evidence.correlation import rank_correlation
 from headscope.experiments.change import check_alike
 from headscope.experiments.finetuning import Recipe, Start
 from headscope.finetune import cells, table
 from headscope.model import Head, Model, fresh
 from headscope.passes import Options
 from headscope.progress import Silent
-from headscope.report.panels import panels, rank_correlation
+from headscope.report.panels import panels
 from headscope.runs import rows_of
 from tests.parity.test_tasks import MOVIES
 from tests.tiny import tiny
@@ -205,7 +206,9 @@ def test_panels_join_what_belongs_together(compared: hs.Found, tuned: Path, movi
         f"Heads off: tuned on classify:{movies}, accuracy",
         "Do the heads that changed most matter most? tuned",
         "Resting on specials: tuned on tour",
+        "Shapes side by side",
     ]
     one = np.arange(40.0)
-    rho, low, high = rank_correlation(one, one + np.random.default_rng(0).normal(0, 9, 40))
-    assert low < rho < high
+    found = rank_correlation(one, one + np.random.default_rng(0).normal(0, 9, 40))
+    assert found is not None
+    assert found.low < found.value < found.high

@@ -147,9 +147,10 @@ def analyses() -> dict[str, type[Analysis]]:
     return dict(_ANALYSES)
 
 
-def about(kind: type[Analysis]) -> tuple[str, str]:
-    """What an analysis says of itself: in two sentences, and in detail."""
-    first, _, rest = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")
+def about(kind: type) -> tuple[str, str]:
+    """What an analysis or an experiment says of itself: in two sentences, and in detail."""
+    text = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:")[0]
+    first, _, rest = text.partition("\n\n")
     return " ".join(first.split()), " ".join(rest.split())
 
 

@@ -30,6 +30,7 @@ class Unit(StrEnum):
     POINTS = "points"  # a difference of shares, -1 to 1
     NATS = "nats"  # entropy, divergence
     TIMES = "times"  # a multiple of what it is compared with
+    GRADIENT = "gradient"  # how much a loss changes with something
 
 
 @dataclass(frozen=True)

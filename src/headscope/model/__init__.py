@@ -6,6 +6,7 @@ from headscope.model.crew import Hand, crew_of, share
 from headscope.model.disabling import How, disable, how_named
 from headscope.model.fork import Fork, reads_first_only
 from headscope.model.fresh import fresh, untrained
+from headscope.model.live import Gates, gated
 from headscope.model.loading import Head, Model, load, wrap
 from headscope.model.outlet import HeadOutputs, changing
 from headscope.model.tap import watch
@@ -14,6 +15,7 @@ from headscope.model.words import Units, WordAttention
 __all__ = [
     "Batch",
     "Fork",
+    "Gates",
     "Hand",
     "Head",
     "HeadOutputs",
@@ -26,6 +28,7 @@ __all__ = [
     "crew_of",
     "disable",
     "fresh",
+    "gated",
     "how_named",
     "in_band",
     "load",

@@ -170,13 +170,20 @@ class Tap:
 @contextmanager
 def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Iterator[Tap]:
     """Watch a model for the time of a `with`; it is left as it was, whatever happens inside."""
-    with held(model), ExitStack() as undo:
-        tap = Tap(model, adapter, observer)
-        if adapter.route is Route.FUNCTION:
-            route(model, tap.attend, undo)
-        else:
-            _hook(model, adapter, tap, undo)
+    tap = Tap(model, adapter, observer)
+    with installed(tap):
         yield tap
+
+
+@contextmanager
+def installed(tap: Tap) -> Iterator[None]:
+    """Have a tap see its model's attention for the time of a `with`."""
+    with held(tap.model), ExitStack() as undo:
+        if tap.adapter.route is Route.FUNCTION:
+            route(tap.model, tap.attend, undo)
+        else:
+            _hook(tap.model, tap.adapter, tap, undo)
+        yield
 
 
 def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -> None:

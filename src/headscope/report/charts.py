@@ -20,7 +20,7 @@ AROUND = ["#d55e00", "#ffffff", "#08306b"]
 POINTS = "format(100 * datum.value, '+.2~r')"
 UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f"),
          "times": ("times", ".2f"), "nats gained": ("nats", "+.3f"),
-         "cosine": ("cosine", ".3f")}  # fmt: skip
+         "cosine": ("cosine", ".3f"), "gradient": ("gradient", ".3~g")}  # fmt: skip
 
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -79,7 +79,7 @@ def _axis(unit: str) -> alt.Axis:
         return alt.Axis(labelExpr=POINTS)
     if unit == "nats gained":
         return alt.Axis(format="+.3~f")
-    return alt.Axis(format="%" if unit == "share" else ".1f")
+    return alt.Axis(format={"share": "%", "gradient": ".2~g"}.get(unit, ".1f"))
 
 
 def _ink(rows: list[Row], unit: str) -> alt.Color:
@@ -155,18 +155,18 @@ def layer_bars(unit: str) -> Drawing:
     return alt.layer(whole, lines).properties(width=300, height=220)
 
 
-def scatter(metric: str) -> Drawing:
-    """Heads: how much they changed, and what the task gains when they are off."""
+def scatter(field: str, title: str, metric: str) -> Drawing:
+    """Heads: some number of theirs, and what the task gains when they are off."""
     drawing: Drawing = (
         alt.Chart(HEADS)
         .mark_point(filled=True, size=50, opacity=0.7, cursor="pointer")
         .encode(
-            x=alt.X("change:Q", title="change (1 - cosine)"),
+            x=alt.X(f"{field}:Q", title=title),
             y=alt.Y("effect:Q", title=f"gain of {metric} when off"),
             color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), title="layer"),
             tooltip=[
                 alt.Tooltip("name:N", title="head"),
-                alt.Tooltip("change:Q", format=".3f"),
+                alt.Tooltip(f"{field}:Q", format=".3~g"),
                 alt.Tooltip("effect:Q", format="+.4f"),
             ],
         )

@@ -73,6 +73,13 @@ def gained(row: Row, intact: Row) -> Row:
     return {"value": sign * row["delta"], "low": low, "high": high, "baseline": 0.0, "of": row}
 
 
+def effects(one: Results) -> dict[tuple[int, int], float]:
+    """What the first metric gains without each head, by layer and head."""
+    intact = one.record["intact"][0]
+    rows = rows_of(one.ablation, metric=intact["metric"], unit="head")
+    return {(row["layer"], row["head"]): gained(row, intact)["value"] for row in rows}
+
+
 def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
     how = record["study"]["options"]["how"]
     ways = {"uniform": "attends alike to all tokens that it may see", "zero": "gives nothing",

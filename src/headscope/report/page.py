@@ -56,11 +56,12 @@ def render(shown: list[View], experiments: list[Panel]) -> str:
                 | {"board": view.boards.get(analysis["analysis"])}
             )
             charts += [chart.spec() for chart in made]
+        maps = view.maps()
         data.append(
-            {"charts": charts, "maps": view.maps(), "table": view.table(),
+            {"charts": charts, "maps": maps, "table": view.table(),
              "headlines": [line.text for line in view.headlines], "title": view.title}
         )  # fmt: skip
-        sections.append({"number": number, "view": view, "analyses": analyses})
+        sections.append({"number": number, "view": view, "analyses": analyses, "maps": bool(maps)})
     runs = {id(view.results): view.results for view in shown}.values()
     compared = [(one, across(one)) for one in runs]
     return page(

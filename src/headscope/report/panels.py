@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from headscope.evidence.correlation import rank_correlation
 from headscope.report.changed import change
 from headscope.report.charts import Chart, scatter
-from headscope.report.off import ablation, gained
+from headscope.report.importance import importance_and_effect
+from headscope.report.off import ablation, effects
 from headscope.report.panel import Panel
 from headscope.report.patterns import across
 from headscope.report.resting import resting
@@ -18,12 +19,17 @@ from headscope.report.views import views
 from headscope.runs import Results, rows_of
 
 Floats = NDArray[np.float64]
+UNCHANGED = 1e-6
+"""Cosines that differ by less differ by rounding."""
 
 
 def panels(results: list[Results]) -> list[Panel]:
     """The panels of some runs, and of those that belong together."""
     made = [panel for one in results for panel in (*ablation(one), *change(one))]
-    return [*made, *change_and_effect(results), *resting(results), *across(views(results))]
+    return [
+        *made, *change_and_effect(results), *importance_and_effect(results), *resting(results),
+        *across(views(results)),
+    ]  # fmt: skip
 
 
 def change_and_effect(results: list[Results]) -> Iterator[Panel]:
@@ -39,16 +45,12 @@ def change_and_effect(results: list[Results]) -> Iterator[Panel]:
 
 
 def _together(compared: Results, ablated: Results) -> Iterator[Panel]:
-    intact = ablated.record["intact"][0]
-    effects = {
-        (row["layer"], row["head"]): gained(row, intact)["value"]
-        for row in rows_of(ablated.ablation, metric=intact["metric"], unit="head")
-    }
+    metric, felt = ablated.record["intact"][0]["metric"], effects(ablated)
     for corpus in dict.fromkeys(row["corpus"] for row in compared.record["corpora"]):
         points = [
-            row | {"change": 1 - row["value"], "effect": effects[row["layer"], row["head"]]}
+            row | {"change": 1 - row["value"], "effect": felt[row["layer"], row["head"]]}
             for row in rows_of(compared.heads, analysis="change", corpus=corpus)
-            if row["head"] is not None and (row["layer"], row["head"]) in effects
+            if row["head"] is not None and (row["layer"], row["head"]) in felt
         ]
         if len(points) < 3:
             continue
@@ -57,42 +59,22 @@ def _together(compared: Results, ablated: Results) -> Iterator[Panel]:
         yield Panel(
             f"Do the heads that changed most matter most? {name}",
             [
-                f"Across: how much a head's maps changed ({corpus}); up: what {intact['metric']} "
+                f"Across: how much a head's maps changed ({corpus}); up: what {metric} "
                 "gains when it is off.",
                 _correlated(one, np.abs(other)),
             ],
             [Chart("change-and-effect", "change and effect", "A point is a head.",
-                   scatter(intact["metric"]), points)],
+                   scatter("change", "change (1 - cosine)", metric), points)],
         )  # fmt: skip
 
 
 def _correlated(changes: Floats, effects: Floats) -> str:
     """Whether change and effect go together, in words."""
-    if min(np.ptp(changes), np.ptp(effects)) < 1e-6:
+    found = None if np.ptp(changes) < UNCHANGED else rank_correlation(changes, effects)
+    if found is None:
         return "All heads changed alike, or none matters: nothing can be said."
-    rho, low, high = rank_correlation(changes, effects)
-    if low <= 0 <= high:
+    if found.low <= 0 <= found.high:
         said = "Its interval includes 0: the data do not show that they do."
     else:
-        said = f"The heads that changed more matter {'more' if rho > 0 else 'less'}."
-    return (
-        f"Spearman's correlation of change with the size of the effect, over {len(changes)} heads: "
-        f"{rho:+.2f} [{low:+.2f}, {high:+.2f}] (bootstrap over heads). {said}"
-    )
-
-
-def rank_correlation(one: Floats, other: Floats, times: int = 2000) -> tuple[float, float, float]:
-    """Spearman's correlation with a bootstrap interval over its points.
-
-    >>> rank_correlation(np.arange(9.0), np.arange(9.0))
-    (1.0, 1.0, 1.0)
-    """
-    random = np.random.default_rng(0)
-    drawn = []
-    for _ in range(times):
-        places = random.integers(0, len(one), len(one))
-        if np.ptp(one[places]) and np.ptp(other[places]):
-            drawn.append(stats.spearmanr(one[places], other[places]).statistic)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    found = float(stats.spearmanr(one, other).statistic)
-    return round(found, 9), round(float(low), 9), round(float(high), 9)
+        said = f"The heads that changed more matter {'more' if found.value > 0 else 'less'}."
+    return f"Spearman's correlation of change with the size of the effect: {found}. {said}"

@@ -9,10 +9,10 @@ import altair as alt
 
 from headscope.naming import head_name
 from headscope.report.charts import AROUND, Chart, Drawing
-from headscope.report.off import gained
+from headscope.report.off import effects
 from headscope.report.panel import Panel
 from headscope.report.specials import RESTS, SPECIALS, Heads, masses, of_heads
-from headscope.runs import Results, rows_of
+from headscope.runs import Results
 
 Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
         return
     study = one.record["study"]
     model = study.get("models", {}).get(place["weights"], study["model"])
-    effects, metric = _effects(model, results)
+    found, metric = _effects(model, results)
     points: list[Row] = []
     for layer, head in given[0]:
         parts = [mass.get((layer, head), 0.0) for mass in given]
@@ -43,7 +43,7 @@ def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
         )
         points.append(
             {"name": head_name(layer, head), "layer": layer, "head": head, "mass": total,
-             "norm": norm / total if total else None, "effect": effects.get((layer, head))}
+             "norm": norm / total if total else None, "effect": found.get((layer, head))}
         )  # fmt: skip
     rests = [row for row in points if row["mass"] >= RESTS]
     if not rests:
@@ -74,10 +74,7 @@ def _effects(model: Row, results: list[Results]) -> tuple[Heads, str]:
     for other in results:
         same = other.record["study"]["model"].get("sha256") == model["sha256"]
         if same and other.ablation.num_rows:
-            intact = other.record["intact"][0]
-            rows = rows_of(other.ablation, metric=intact["metric"], unit="head")
-            found = {(row["layer"], row["head"]): gained(row, intact)["value"] for row in rows}
-            return found, intact["metric"]
+            return effects(other), str(other.record["intact"][0]["metric"])
     return {}, ""
 
 

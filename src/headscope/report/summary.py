@@ -12,6 +12,8 @@ from headscope.runs import Results, rows_of
 Row = dict[str, Any]
 SURE = 0.05
 """A corrected p-value below this counts."""
+STYLES = {"nats gained": "+.3f", "cosine": ".3f", "gradient": ".3g"}
+"""How numbers of a unit are written, where that is not with two decimals."""
 
 
 def number(value: float | None, unit: str) -> str:
@@ -22,13 +24,11 @@ def number(value: float | None, unit: str) -> str:
     """
     if value is None:
         return "-"
+    if unit == "share":
+        return f"{percent(value)}%"
     if unit == "points":
         return f"{100 * value:+.1f} pt"
-    if unit == "nats gained":
-        return f"{value:+.3f}"
-    if unit == "cosine":
-        return f"{value:.3f}"
-    return f"{percent(value)}%" if unit == "share" else f"{value:.2f}"
+    return format(value, STYLES.get(unit, ".2f"))
 
 
 def percent(share: float) -> str:
@@ -56,11 +56,8 @@ def interval(row: Row, unit: str) -> str:
         return f"[{percent(low)}, {percent(high)}]"
     if unit == "points":
         return f"[{100 * low:+.1f}, {100 * high:+.1f}]"
-    if unit == "nats gained":
-        return f"[{low:+.3f}, {high:+.3f}]"
-    if unit == "cosine":
-        return f"[{low:.3f}, {high:.3f}]"
-    return f"[{low:.2f}, {high:.2f}]"
+    style = STYLES.get(unit, ".2f")
+    return f"[{low:{style}}, {high:{style}}]"
 
 
 @dataclass(frozen=True)

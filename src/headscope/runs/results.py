@@ -57,7 +57,14 @@ FAMILIES = pa.schema(
     + [("distance", pa.float64())]
 )
 """One row per head: where scaling puts it, its cluster, its nearest relative."""
-FORMAT = 6
+IMPORTANCE = pa.schema(
+    [("task", pa.string()), ("layer", pa.int32()), ("head", pa.int32())]
+    + [(name, pa.float64()) for name in ("value", "low", "high", "normalised")]
+    + [(name, pa.int32()) for name in ("rank", "rank_low", "rank_high")]
+    + [("n", pa.int64())]
+)
+"""One row per head: how much a task's loss feels it; its rank with a 95% interval."""
+FORMAT = 7
 """Of the run folder; the record says which one it is."""
 ARCS = pa.schema(
     [(name, pa.string()) for name in COLUMNS[:6]]
@@ -76,6 +83,7 @@ TABLES = {
     "ablation": ("ablation.parquet", ABLATION),
     "distances": ("distances.parquet", DISTANCES),
     "families": ("families.parquet", FAMILIES),
+    "importance": ("importance.parquet", IMPORTANCE),
 }
 """The tables of `Results`, their files in a run folder and what they hold."""
 
@@ -149,6 +157,7 @@ class Results:
         ablation: what a task's metric is without a head, a layer, a set of heads.
         distances: how differently any two heads look.
         families: heads in a plane and in clusters, by these distances.
+        importance: how much a task's loss feels each head.
 
     The tables that a run does not make are empty.
     """
@@ -161,6 +170,7 @@ class Results:
     ablation: pa.Table = field(default_factory=ABLATION.empty_table)
     distances: pa.Table = field(default_factory=DISTANCES.empty_table)
     families: pa.Table = field(default_factory=FAMILIES.empty_table)
+    importance: pa.Table = field(default_factory=IMPORTANCE.empty_table)
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:

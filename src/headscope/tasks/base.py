@@ -95,6 +95,10 @@ class Task(ABC):
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
         """(times, case) predictions of a batch whose inputs stand `times` times in a row."""
 
+    @abstractmethod
+    def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        """(case,) what was lost on each case, for gradients: smaller is better."""
+
     def batches(self, model: Model, cases: list[Case], budget: Budget) -> list[CaseBatch]:
         """Batches of like length."""
         lengths = [max(len(text) for text in case.texts) for case in cases]
@@ -148,6 +152,11 @@ class Task(ABC):
             "data": self.corpus.describe(),
             "metrics": [metric.name for metric in self.metrics],
         }
+
+
+def golds(batch: CaseBatch) -> Tensor:
+    """(case,) the gold of a batch."""
+    return torch.tensor([case.gold for case in batch.cases], device=batch.batch.ids.device)
 
 
 def graded(example: Example, corpus: Corpus) -> float:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import ACCURACY, Metric
 from headscope.model import Head, Model
-from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task
+from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task, golds
 
 
 class Classification(Task):
@@ -55,6 +55,10 @@ class Classification(Task):
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
         logits: Tensor = model.whole(**inputs).logits
         return logits.argmax(-1).view(times, -1)
+
+    def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        logits: Tensor = model.whole(**inputs).logits
+        return nn.functional.cross_entropy(logits.float(), golds(batch).long(), reduction="none")
 
     def knows_nothing(self, gold: Floats) -> Floats:
         values, counts = np.unique(gold, return_counts=True)

@@ -16,7 +16,7 @@ from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS, Metric
 from headscope.model import Head, Model
-from headscope.tasks.base import Case, CaseBatch, Inputs, Task
+from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds
 
 SHARE = 0.15
 """Words that are masked, at least one a text (Devlin et al. 2019)."""
@@ -66,6 +66,10 @@ class MaskedLM(Task):
         total = losses.new_zeros(len(wanted))
         total.index_add_(0, asked.nonzero()[:, 0], losses)
         return total.view(times, -1)
+
+    def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        """The mean over the pieces that are masked."""
+        return self.read(model, batch, inputs, 1)[0] / golds(batch)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -12,7 +13,7 @@ from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import PEARSON, SPEARMAN, Metric
 from headscope.model import Head, Model
-from headscope.tasks.base import Case, CaseBatch, Inputs, Task, graded
+from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds, graded
 
 
 class Similarity(Task):
@@ -53,6 +54,18 @@ class Similarity(Task):
         first, second = means.view(times, -1, 2, means.shape[-1]).unbind(2)
         return torch.nn.functional.cosine_similarity(first, second, dim=-1)
 
+    def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        """The squared distance of the cosine from the score, the task's scores put on 0 to 1."""
+        low, high = self.range
+        wanted = (golds(batch) - low) / ((high - low) or 1.0)
+        return (self.read(model, batch, inputs, 1)[0] - wanted) ** 2
+
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        scores = [graded(one, self.corpus) for one in self.examples]
+        return min(scores), max(scores)
+
 
 class Regression(Task):
     """How alike two texts are, by a regressor on top of the model that reads both at once."""
@@ -77,3 +90,6 @@ class Regression(Task):
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
         logits: Tensor = model.whole(**inputs).logits
         return logits[:, 0].view(times, -1)
+
+    def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        return (self.read(model, batch, inputs, 1)[0] - golds(batch)) ** 2

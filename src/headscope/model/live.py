@@ -1,0 +1,125 @@
+"""Live attention: weights that are still part of the graph, so that a loss can be followed to them.
+
+Nothing is watched here as it streams by: what a layer's heads did is kept until the gradient of a
+loss has come back, and then let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from headscope.model.adapters import Adapter
+from headscope.model.attention import Visible
+from headscope.model.batch import Batch
+from headscope.model.loading import Model
+from headscope.model.outlet import OPEN, HeadOutputs, changing
+from headscope.model.tap import Tap, installed, lock_of
+
+
+class Live(Tap):
+    """A tap that keeps the weights of a batch, attached to the graph.
+
+    Attributes:
+        weights: of each layer, (example, head, query, key).
+        masks: of each layer, what its queries may see.
+    """
+
+    def __init__(self, model: PreTrainedModel, adapter: Adapter) -> None:
+        super().__init__(model, adapter, lambda _: None)
+        self.weights: list[Tensor] = []
+        self.masks: list[Visible] = []
+
+    def begin(self, batch: Batch) -> None:
+        """Be ready for a batch; forget the one before."""
+        self.batch, self.seen, self.weights, self.masks = batch, {}, [], []
+
+    def show(
+        self,
+        module: nn.Module,
+        weights: Tensor,
+        mask: Tensor | None,
+        value: Tensor | None,
+        scores: Tensor | None = None,
+    ) -> None:
+        """Keep one layer."""
+        self.weights.append(weights)
+        self.masks.append(self.visible(mask))
+
+    def attend(
+        self,
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None,
+        scaling: float | None = None,
+        dropout: float = 0.0,
+        **options: Any,
+    ) -> tuple[Tensor, None]:
+        """Attention as transformers' eager function computes it (see `Tap.attend`)."""
+        if outlet := OPEN.get(self.model):
+            outlet.see(value, attention_mask)
+        groups = query.shape[1] // key.shape[1]
+        if groups > 1:
+            key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
+        scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+        scores = torch.matmul(query.float() * scaling, key.float().mT)
+        if options.get("position_bias") is not None:
+            scores = scores + options["position_bias"]
+        if attention_mask is not None:
+            scores = scores + self.visible(attention_mask).bias
+        weights = torch.softmax(scores, -1)
+        self.show(module, weights, attention_mask, value)
+        return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
+
+
+@dataclass
+class Gates:
+    """Gates of 1 on the output of every head, one a text, for gradients to come back to.
+
+    Attributes:
+        values: (layer, example, head)
+        live: the attention of the batch, where it was asked for.
+    """
+
+    values: Tensor
+    live: Live | None = None
+
+
+@contextmanager
+def gated(model: Model, batch: Batch, *, attention: bool = False) -> Iterator[Gates]:
+    """Have every head of a model multiplied by a gate of 1 for the time of a `with`.
+
+    Args:
+        attention: keep the weights as well, for the gradient of a loss by attention.
+    """
+    ones = torch.ones(
+        model.layers, len(batch.ids), model.heads, device=batch.ids.device, requires_grad=True
+    )
+    gates = Gates(ones)
+
+    def change(outputs: HeadOutputs) -> Tensor:
+        gate = ones[outputs.layer].to(outputs.context.dtype)
+        return outputs.context * gate[:, None, :, None]
+
+    with lock_of(model.network), ExitStack() as stack:
+        if attention:
+            gates.live = Live(model.network, model.adapter)
+            stack.enter_context(installed(gates.live))
+            gates.live.begin(batch)
+            embed = model.network.get_input_embeddings()
+            stack.callback(embed.register_forward_hook(_attached).remove)
+        stack.enter_context(changing(model.network, model.adapter, model.heads, change))
+        yield gates
+
+
+def _attached(_: nn.Module, __: Any, output: Tensor) -> Tensor:
+    """Embeddings that belong to a graph even where the weights are frozen."""
+    return output if output.requires_grad else output.requires_grad_()

@@ -1,0 +1,102 @@
+"""Importance: the heads that a loss feels, and whether switching them off agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headscope.evidence.correlation import Correlation, rank_correlation
+from headscope.naming import head_name
+from headscope.report.charts import Chart, scatter
+from headscope.report.off import effects
+from headscope.report.panel import SHOWN, Panel
+from headscope.report.summary import interval, number
+from headscope.runs import Results
+
+if TYPE_CHECKING:
+    from headscope.report.views import View
+
+Row = dict[str, Any]
+UNIT = "gradient"
+
+
+def panel(view: View) -> Panel | None:
+    """The ranking of heads by importance."""
+    rows = sorted(view.results.importance.to_pylist(), key=lambda row: row["rank"])
+    if not rows:
+        return None
+    record = view.results.record
+    by = "their share of their layer" if record["study"]["options"]["normalise"] else "importance"
+    text = (
+        f"Heads are ranked by {by}. How stable that is: the rankings of two random halves of the "
+        f"{rows[0]['n']:,} examples have a Spearman correlation of {record['stability']:.2f} on "
+        "average. It is a cheap number, from gradients; how far it agrees with heads really "
+        "switched off is shown where an ablation is reported with it."
+    )
+    shown = rows if len(rows) <= 2 * SHOWN else rows[:SHOWN] + rows[-SHOWN:]
+    return Panel(
+        "Importance", [text], [],
+        ("head", "rank", "95% of ranks", "importance", "95% interval", "normalised"),
+        [
+            (head_name(row["layer"], row["head"]), str(row["rank"]),
+             f"{row['rank_low']} to {row['rank_high']}", number(row["value"], UNIT),
+             interval(row, UNIT), f"{row['normalised']:.2f}")
+            for row in shown
+        ],
+    )  # fmt: skip
+
+
+def importance_and_effect(results: list[Results]) -> Iterator[Panel]:
+    """Does importance tell what is lost without a head? For runs of one model on one task."""
+    for felt in results:
+        for ablated in results:
+            if felt.importance.num_rows and ablated.ablation.num_rows and _same(felt, ablated):
+                yield from _together(felt, ablated)
+
+
+def _same(felt: Results, ablated: Results) -> bool:
+    """Whether two runs are of one model on the same task."""
+    one, other = felt.record["study"], ablated.record["study"]
+    return bool(
+        one["model"]["whole_sha256"] == other["model"]["whole_sha256"]
+        and one["model"]["sha256"] == other["model"]["sha256"]
+        and one["task"]["name"] == other["task"]["name"]
+    )
+
+
+def _together(felt: Results, ablated: Results) -> Iterator[Panel]:
+    metric, lost = ablated.record["intact"][0]["metric"], effects(ablated)
+    points = [
+        row | {"importance": row["value"], "effect": lost[row["layer"], row["head"]]}
+        for row in felt.importance.to_pylist()
+        if (row["layer"], row["head"]) in lost
+    ]
+    if len(points) < 3:
+        return
+    study = ablated.record["study"]
+    one, other = (np.array([row[key] for row in points]) for key in ("importance", "effect"))
+    how = study["options"]["how"]
+    yield Panel(
+        f"Does importance tell what is lost? {study['model']['name']} on {study['task']['name']}",
+        [
+            f"Across: importance (a gradient); up: what {metric} really gains when the head is "
+            f"off ({how}).",
+            _said("size of the effect", f"change {metric} more", rank_correlation(one, abs(other))),
+            _said("loss", f"are missed more by {metric}", rank_correlation(one, -other)),
+        ],
+        [Chart("importance-and-effect", "importance and effect", "A point is a head.",
+               scatter("importance", "importance", metric), points)],
+    )  # fmt: skip
+
+
+def _said(what: str, so: str, found: Correlation | None) -> str:
+    """How far importance goes together with something, in words."""
+    if found is None:
+        return f"All heads have the same importance or the same {what}: nothing can be said."
+    if found.low <= 0 <= found.high:
+        said = "Its interval includes 0: here importance does not tell."
+    else:
+        said = f"Heads that are more important {so if found.value > 0 else 'do so less'}."
+    return f"Spearman's correlation of importance with the {what}: {found}. {said}"

@@ -1,0 +1,222 @@
+"""What a loss feels equals small steps, head by head, and transformers' own gradients, text by
+text, with nothing padded.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from scipy import stats
+from torch import Tensor, nn
+from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
+
+from headscope.corpus import Example
+from headscope.experiments.importance import Importance
+from headscope.experiments.sensitivity import BATCH, GROUPS, felt
+from headscope.importance import importance
+from headscope.model import Model, wrap
+from headscope.progress import Silent
+from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task
+from tests.tiny import CONFIGS, tiny, tokenizer
+from tests.unit.examples import corpus_of
+
+PAIRS = [
+    Example("1", text="ab cd ef . gh", pair="ab ef gh", label="1"),
+    Example("2", text="kaka lele gaga . dada", pair="kaka gaga dada , fa", label="4"),
+    Example("3", text="a b c", pair="dededede fa , fa fa ga ha .", label="2.5"),
+    Example("4", text="ab cd", pair="ab cd", label="5"),
+]
+FAMILIES = [*CONFIGS, "llama"]
+STEP = 1e-4
+
+
+def similarity(examples: list[Example]) -> Similarity:
+    return Similarity("made", corpus_of(examples))
+
+
+def alone(model: Model, task: Task) -> list[Case]:
+    return task.cases(model, task.examples, None)
+
+
+def scaled(
+    model: Model, layer: int, head: int, by: float
+) -> list[torch.utils.hooks.RemovableHandle]:
+    """Multiply what a head gives, the slow way: a hook of our own that counts layers."""
+    turn = [-1]
+
+    def begin(_: nn.Module, __: object) -> None:
+        turn[0] = -1
+
+    def put(_: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        turn[0] += 1
+        if turn[0] != layer:
+            return arguments
+        given = arguments[0].clone()
+        size = given.shape[-1] // model.heads
+        given[..., head * size : (head + 1) * size] *= by
+        return (given, *arguments[1:])
+
+    outputs = [
+        block.get_submodule(model.adapter.output) for block in model.adapter.blocks(model.network)
+    ]
+    return [
+        model.network.register_forward_pre_hook(begin),
+        *(output.register_forward_pre_hook(put) for output in outputs),
+    ]
+
+
+@torch.no_grad()
+def loss_of(model: Model, task: Task, case: Case) -> float:
+    (batch,) = task.batches(model, [case], BATCH)
+    return float(task.losses(model, batch, batch.inputs(model))[0])
+
+
+def steps(model: Model, task: Task, case: Case) -> NDArray[np.float64]:
+    """(layer, head) the loss a little more of each head minus a little less."""
+    found = np.zeros((model.layers, model.heads))
+    for layer in range(model.layers):
+        for head in range(model.heads):
+            sides = []
+            for by in (1 + STEP, 1 - STEP):
+                hooks = scaled(model, layer, head, by)
+                sides.append(loss_of(model, task, case))
+                for hook in hooks:
+                    hook.remove()
+            found[layer, head] = (sides[0] - sides[1]) / (2 * STEP)
+    return found
+
+
+def gates(model: Model, task: Task, cases: list[Case]) -> Tensor:
+    (batch,) = task.batches(model, cases, BATCH)
+    found = torch.empty(len(cases), model.layers, model.heads, dtype=torch.float64)
+    found[list(batch.places)] = felt(model, task, batch, attention=False).gates.double()
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_gates(family: str) -> None:
+    model = tiny(family)
+    model.network.double()
+    task = similarity(PAIRS)
+    cases = alone(model, task)
+    together = gates(model, task, cases)
+    close = 1e-3 if family == "llama" else 2e-6  # it normalises in float32, whatever it is given
+    for place in (0, 2):
+        twin = steps(model, task, cases[place])
+        np.testing.assert_allclose(together[place], twin, rtol=1e-3, atol=close)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "gpt2", "mpnet"])
+def test_gradients_of_attention(family: str) -> None:
+    model = tiny(family)
+    task = similarity(PAIRS)
+    cases = alone(model, task)
+    (batch,) = task.batches(model, cases, BATCH)
+    found = felt(model, task, batch)
+    assert found.magnitude is not None
+    assert found.even is not None
+    model.network.set_attn_implementation("eager")
+    low, high = task.range
+    for row, case in enumerate(batch.cases):
+        outputs = [
+            model.network(**model.batch([text]).inputs(model.network), output_attentions=True)
+            for text in case.texts
+        ]
+        one, other = (output[0][0].mean(0) for output in outputs)
+        cosine = torch.nn.functional.cosine_similarity(one, other, dim=0)
+        loss = (cosine - (case.gold - low) / (high - low)) ** 2
+        weights = [layer for output in outputs for layer in output.attentions]
+        sizes = torch.autograd.grad(loss, weights)
+        for layer in range(model.layers):
+            twin = torch.zeros(model.heads, len(GROUPS))
+            for number, text in enumerate(case.texts):
+                size = sizes[number * model.layers + layer][0].abs()
+                if family == "gpt2":
+                    size = size.tril()
+                roles = model.batch([text]).roles[0]
+                sums = torch.stack([size.sum((1, 2)), *(size.sum(1) @ roles).T], 1)
+                twin += sums
+            torch.testing.assert_close(found.magnitude[row, layer], twin, rtol=1e-3, atol=1e-5)
+    everything = GROUPS.index("all")
+    torch.testing.assert_close(found.even[..., everything], found.magnitude[..., everything])
+    torch.testing.assert_close(found.even[..., 1:].sum(-1), found.even[..., everything])
+
+
+def headed(kind: Any, **options: object) -> Model:
+    torch.manual_seed(1)
+    config = type(CONFIGS["bert"])(**(CONFIGS["bert"].to_dict() | options))
+    tokens = tokenizer()
+    tokens.add_special_tokens({"mask_token": "[UNK]"})
+    return wrap(kind.from_config(config), tokens, "tiny")
+
+
+@pytest.mark.parametrize("kind", ["classes", "masked"])
+def test_gates_of_other_tasks(kind: str) -> None:
+    task: Task
+    texts = [Example(str(n), text=one.text, label="ab"[n % 2]) for n, one in enumerate(PAIRS)]
+    if kind == "classes":
+        model = headed(AutoModelForSequenceClassification, num_labels=2)
+        task = Classification("made", corpus_of(texts))
+    else:
+        model = headed(AutoModelForMaskedLM)
+        task = MaskedLM("made", corpus_of(texts))
+    model.whole.double()
+    cases = alone(model, task)
+    together = gates(model, task, cases)
+    twin = steps(model, task, cases[1])
+    assert np.abs(twin).max() > 1e-3
+    np.testing.assert_allclose(together[1], twin, atol=5e-3)  # losses are float32
+
+
+def test_importance_is_the_mean_of_sizes_not_the_size_of_the_mean(minilm: Model) -> None:
+    task = Similarity("pairs", corpus_of(PAIRS * 1))
+    work = Importance(minilm, task, progress=Silent())
+    for part in work.parts:
+        work.harvest.merge(work.work(part))
+    single = np.stack([gates(minilm, task, [case]).numpy()[0] for case in work.cases])
+    rows = work.rows()
+    twin = np.abs(single).mean(0)
+    found = np.array([row["value"] for row in rows]).reshape(twin.shape)
+    np.testing.assert_allclose(found, twin, rtol=2e-3, atol=1e-7)
+    assert np.abs(np.abs(single.mean(0)) - twin).max() > 0.1 * twin.max()
+    by_layer = twin / np.sqrt((twin**2).sum(1, keepdims=True))
+    normal = np.array([row["normalised"] for row in rows]).reshape(twin.shape)
+    np.testing.assert_allclose(normal, by_layer, rtol=2e-3)
+    ranks = [row["rank"] for row in rows]
+    assert ranks == stats.rankdata(-found.ravel(), method="ordinal").tolist()
+
+
+def test_frozen_weights_and_the_model_stay_as_they_were() -> None:
+    model = tiny("bert")
+    task = similarity(PAIRS)
+    cases = alone(model, task)
+    (batch,) = task.batches(model, cases, BATCH)
+    before = felt(model, task, batch)
+    model.network.requires_grad_(False)
+    model.network.train()
+    after = felt(model, task, batch)
+    assert model.network.training
+    assert before.magnitude is not None
+    assert after.magnitude is not None
+    torch.testing.assert_close(before.magnitude, after.magnitude)
+    torch.testing.assert_close(before.gates, after.gates)
+    assert all(one.grad is None for one in model.network.parameters())
+    assert not any(hooks for one in model.network.modules() for hooks in (
+        one._forward_hooks, one._forward_pre_hooks))  # fmt: skip
+
+
+def test_a_run_is_the_same_when_it_goes_on(minilm: Model, tmp_path: Path) -> None:
+    whole = importance(minilm, "tour", progress=Silent())
+    again = importance(minilm, "tour", out=tmp_path / "run", progress=Silent())
+    assert whole.importance.equals(again.importance)
+    read = type(whole).read(tmp_path / "run")
+    assert read.importance.equals(whole.importance)
+    assert (tmp_path / "run" / "report.html").exists()
+    assert 0 < read.record["stability"] <= 1
+    groups = {row["group"] for row in read.heads.to_pylist() if row["analysis"] == "gradients"}
+    assert groups == set(GROUPS)
