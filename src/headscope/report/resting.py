@@ -12,7 +12,8 @@ from headscope.report.charts import AROUND, Chart, Drawing
 from headscope.report.off import effects
 from headscope.report.panel import Panel
 from headscope.report.specials import RESTS, SPECIALS, Heads, masses, of_heads
-from headscope.runs import Results
+from headscope.report.summary import number
+from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
 
@@ -48,16 +49,10 @@ def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
     rests = [row for row in points if row["mass"] >= RESTS]
     if not rests:
         return
-    small = sum(row["norm"] < RESTS for row in rests)
-    text = (
-        f"{len(rests)} of {len(points)} heads rest on specials with half of their attention or "
-        f"more. For {small} of these a special gives less than half of what an ordinary token "
-        "would give (the norm of its transformed value vector): such heads do little."
-    )
-    if metric:
-        text += f" Colour: what {metric} gains when the head is off."
+    texts = list(_said(points, rests, metric))
+    texts += [_felt(other) for other in results if _is_of(other, model) and _feels(other)]
     yield Panel(
-        f"Resting on specials: {model['name']} on {place['corpus']}", [text],
+        f"Resting on specials: {model['name']} on {place['corpus']}", texts,
         [
             Chart(
                 "resting", "heads that rest on specials",
@@ -69,13 +64,60 @@ def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
     )  # fmt: skip
 
 
+def _said(points: list[Row], rests: list[Row], metric: str) -> Iterator[str]:
+    """How many heads rest, what they get by it, and what is lost without them."""
+    small = sum(row["norm"] < RESTS for row in rests)
+    yield (
+        f"{len(rests)} of {len(points)} heads rest on specials with half of their attention or "
+        f"more. For {small} of these a special gives less than half of what an ordinary token "
+        "would give (the norm of its transformed value vector): while they rest they pass on "
+        "little."
+    )
+    if metric:
+        others = [row for row in points if row not in rests]
+        sizes = [
+            sum(abs(row["effect"] or 0.0) for row in some) / max(1, len(some))
+            for some in (rests, others)
+        ]
+        yield (
+            f"Colour: what {metric} gains when the head is off. On average that changes it by "
+            f"{sizes[0]:.4f} for a head that rests, and by {sizes[1]:.4f} for another; a head that "
+            "rested may do more when it is made to look everywhere."
+        )
+
+
+def _is_of(other: Results, model: Row) -> bool:
+    """Whether a run is of this model."""
+    return bool(other.record["study"]["model"].get("sha256") == model["sha256"])
+
+
 def _effects(model: Row, results: list[Results]) -> tuple[Heads, str]:
     """What a metric gains without each head, where an ablation of the same model is at hand."""
     for other in results:
-        same = other.record["study"]["model"].get("sha256") == model["sha256"]
-        if same and other.ablation.num_rows:
+        if _is_of(other, model) and other.ablation.num_rows:
             return effects(other), str(other.record["intact"][0]["metric"])
     return {}, ""
+
+
+def _feels(other: Results) -> bool:
+    return any(one["analysis"] == "gradients" for one in other.record.get("analyses", ()))
+
+
+def _felt(other: Results) -> str:
+    """How much of what a loss feels of attention is attention to specials."""
+    place = other.record["corpora"][0]
+    rows = {
+        row["group"]: row
+        for row in rows_of(other.heads, analysis="gradients", corpus=place["corpus"])
+        if row["layer"] is None
+    }
+    parts = [sum(rows[group][key] for group in SPECIALS) / rows["all"]["value"]
+             for key in ("value", "baseline")]  # fmt: skip
+    return (
+        f"Of what the loss on {place['corpus']} feels of attention (the size of its gradient), "
+        f"{number(parts[0], 'share')} is attention to specials; were it spread alike over all "
+        f"tokens, {number(parts[1], 'share')} would be."
+    )
 
 
 def scatter(points: list[Row], metric: str) -> Drawing:
