@@ -15,7 +15,7 @@ from headscope import __version__, corpus, doctor, experiment_verbs
 from headscope.ablate import ablate
 from headscope.analyses import about, analyses
 from headscope.found import Found
-from headscope.model import load
+from headscope.model import Head, load
 from headscope.passes import Options
 from headscope.progress import progress_for_terminal
 from headscope.report import write_report
@@ -88,6 +88,10 @@ def scan_command(
     distance_rows: Annotated[
         int, typer.Option(min=0, help="Rows of a large corpus that heads are compared on; 0: all.")
     ] = 8192,
+    gradients: Annotated[
+        bool,
+        typer.Option("--gradients", help="Follow the masked-LM loss to attention."),
+    ] = False,
     figures: Figures = None,
     device: Device = "cpu",
     dtype: Dtype = "float32",
@@ -109,6 +113,7 @@ def scan_command(
         raise typer.BadParameter("scan needs MODEL, DATA and -o RUN")
     watched = load(
         model,
+        head=Head.MASKED_LM if gradients else Head.NONE,
         device=device,
         dtype=dtype,
         allow_pickle=allow_pickle,
@@ -135,6 +140,7 @@ def scan_command(
             ),
             weights=weights,
         ),
+        gradients=gradients,
         progress=progress_for_terminal(),
         command=["headscope", *sys.argv[1:]],
     )

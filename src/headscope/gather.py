@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 import torch
 
-from headscope.analyses import Analysis, Inputs, about
+from headscope.analyses import Analysis, Inputs, described
 from headscope.analyses.maps import MAPS
 from headscope.analyses.patterns import SHAPES, Patterns
 from headscope.evidence import Harvest, Statistic, best_rows, rows
+from headscope.experiments.sensitivity import Gradients
 from headscope.passes import Pass
 from headscope.runs import Results, table_of
 from headscope.runs.results import arcs_table, extra_table, maps_table
@@ -46,6 +47,14 @@ class Gathered:
             self.take_tables(analysis, *place)
         self.note(one, place[1], harvest)
 
+    def take(
+        self, kind: type[Gradients], found: list[Statistic], corpus: str, weights: str
+    ) -> None:
+        """Take in what an experiment found on a corpus."""
+        self.heads.append(rows(found, kind.name, corpus, weights))
+        self.best.append(best_rows(found, kind.name, corpus, weights))
+        self.analyses.setdefault(kind.name, described(kind.name, kind, found))
+
     def take_tables(self, analysis: Analysis, corpus: str, weights: str) -> None:
         """Keep what an analysis gives besides numbers per head."""
         for name, columns in analysis.tables().items():
@@ -67,11 +76,7 @@ class Gathered:
 
     def describe(self, kind: type[Analysis], found: list[Statistic]) -> None:
         """Keep what the numbers are; corpora may differ in their groups."""
-        short, details = about(kind)
-        known = self.analyses.setdefault(
-            kind.name,
-            {"analysis": kind.name, "about": short, "details": details, "statistics": []},
-        )
+        known = self.analyses.setdefault(kind.name, described(kind.name, kind, []))
         for statistic in (one.describe() for one in found):
             key = (statistic["statistic"], statistic["direction"])
             for other in known["statistics"]:

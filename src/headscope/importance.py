@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headscope.analyses import about
+from headscope.analyses import described
 from headscope.evidence import Statistic, best_rows, rows
 from headscope.experiments.importance import Importance
 from headscope.experiments.sensitivity import Gradients
@@ -75,8 +75,8 @@ def _work(work: Importance, folder: RunFolder | None) -> Results:
     work.harvest = run(work.parts, work.work, folder, 0, work)
     shown.end()
     parts: list[Part] = [(Importance, work.statistics())]
-    if work.gradients:
-        parts.append((Gradients, work.gradients.statistics()))
+    if work.attention:
+        parts.append((Gradients, work.gradients().statistics()))
     place = (work.task.name, work.model.weights)
     made, best = [], []
     for kind, found in parts:
@@ -85,7 +85,7 @@ def _work(work: Importance, folder: RunFolder | None) -> Results:
     sizes = [len(text) for case in work.cases for text in case.texts]
     record: dict[str, Any] = {
         "tables": ["heads", "chosen", "importance"],
-        "analyses": [described(*part) for part in parts],
+        "analyses": [described(kind.name, kind, found) for kind, found in parts],
         "corpora": [
             {"corpus": place[0], "weights": place[1], "examples": len(work.cases),
              "pieces": sum(sizes), "longest": max(sizes), "cut": 0, "lost": 0,
@@ -96,10 +96,3 @@ def _work(work: Importance, folder: RunFolder | None) -> Results:
     }  # fmt: skip
     table = pa.Table.from_pylist(work.rows(), schema=IMPORTANCE)
     return Results(record, table_of(made), table_of(best), importance=table)
-
-
-def described(kind: type[Importance | Gradients], found: list[Statistic]) -> dict[str, Any]:
-    """What the record keeps of numbers that an experiment gives."""
-    short, details = about(kind)
-    return {"analysis": kind.name, "about": short, "details": details,
-            "statistics": [one.describe() for one in found]}  # fmt: skip

@@ -11,6 +11,8 @@ from headscope.analyses import Analysis, Inputs, Needs, choose
 from headscope.corpus import Corpus, Survey, read, repeated_tokens
 from headscope.corpus.readers import names
 from headscope.errors import HeadscopeError
+from headscope.experiments.importance import Importance
+from headscope.experiments.sensitivity import Gradients
 from headscope.found import Found
 from headscope.gather import Gathered
 from headscope.model import Model, load, untrained
@@ -18,6 +20,7 @@ from headscope.passes import BY_NORM, WEIGHTS, Options, Pass, forecast, survey
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
 from headscope.runs import Results, RunFolder, run
+from headscope.tasks import MaskedLM
 
 
 def scan(
@@ -26,6 +29,7 @@ def scan(
     out: str | Path | None = None,
     only: Sequence[str] | None = None,
     options: Options | None = None,
+    gradients: bool = False,
     progress: Silent | None = None,
     command: Sequence[str] = (),
 ) -> Found:
@@ -35,6 +39,8 @@ def scan(
         data: corpora, each reported by itself.
         out: a run folder, which makes the scan resumable; None keeps the results in memory.
         only: names of analyses; None means all that the annotation allows.
+        gradients: also follow the masked-LM loss of the texts to attention; the model must have
+            been loaded with that head (for other tasks see `importance`).
 
     >>> found = scan("minilm", read("tour", limit=24), only=["focus"], progress=Silent())
     >>> found.heads.num_rows
@@ -45,7 +51,12 @@ def scan(
     corpora = [one if isinstance(one, Corpus) else read(one) for one in data]
     kinds = choose(list(only) if only is not None else None)
     check(model, corpora, options)
-    study = describe(model, corpora, kinds, options)
+    study = describe(model, corpora, kinds, options) | {"gradients": gradients}
+    if gradients and (model.headed is None or model.headed.get_output_embeddings() is None):
+        raise HeadscopeError(
+            f"{model.name} was loaded without a masked-LM head, so there is no loss to follow; "
+            "headscope importance follows that of a task"
+        )
 
     def prepare(shown: Silent) -> Work:
         plans = planned(model, corpora, kinds, options, shown)
@@ -55,7 +66,12 @@ def scan(
         passes = [one for watched in models for plan in plans for one in plan.passes(watched)]
         if shown.heard:
             shown.say(forecast(passes))
-        return lambda folder: _work(passes, folder, left_out(plans))
+        felt = [
+            Importance(model, MaskedLM(one.name, one, options.seed), max_length=options.max_length,
+                       seed=options.seed, progress=shown)
+            for one in corpora if gradients
+        ]  # fmt: skip
+        return lambda folder: _work(passes, felt, folder, left_out(plans))
 
     return recorded(study, prepare, out=out, progress=progress, command=command)
 
@@ -192,8 +208,10 @@ def left_out(plans: list[Plan]) -> dict[str, Any]:
     return {"left_out": {one.corpus.name: one.left_out for one in plans}}
 
 
-def _work(passes: list[Pass], folder: RunFolder | None, kept: dict[str, Any]) -> Results:
-    """Do every pass and turn what it brought in into tables."""
+def _work(
+    passes: list[Pass], felt: list[Importance], folder: RunFolder | None, kept: dict[str, Any]
+) -> Results:
+    """Do every pass, follow every loss, and turn what they brought in into tables."""
     gathered = Gathered()
     for part, one in enumerate(passes):
         random = " (random weights)" if one.model.weights == "random" else ""
@@ -202,4 +220,10 @@ def _work(passes: list[Pass], folder: RunFolder | None, kept: dict[str, Any]) ->
         harvest = run(one.shards(), one.work, folder, part, one)
         one.progress.end()
         gathered.add(one, harvest)
+    for part, loss in enumerate(felt, len(passes)):
+        loss.progress.begin(f"{loss.task.name}, gradients", len(loss.cases))
+        loss.harvest = run(loss.parts, loss.work, folder, part, loss)
+        loss.progress.end()
+        place = (loss.task.name, loss.model.weights)
+        gathered.take(Gradients, loss.gradients().statistics(), *place)
     return gathered.results(kept)

@@ -16,11 +16,13 @@ from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 from headscope.corpus import Example
+from headscope.errors import HeadscopeError
 from headscope.experiments.importance import Importance
 from headscope.experiments.sensitivity import BATCH, GROUPS, felt
 from headscope.importance import importance
 from headscope.model import Model, wrap
 from headscope.progress import Silent
+from headscope.study import scan
 from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task
 from tests.tiny import CONFIGS, tiny, tokenizer
 from tests.unit.examples import corpus_of
@@ -220,3 +222,20 @@ def test_a_run_is_the_same_when_it_goes_on(minilm: Model, tmp_path: Path) -> Non
     assert 0 < read.record["stability"] <= 1
     groups = {row["group"] for row in read.heads.to_pylist() if row["analysis"] == "gradients"}
     assert groups == set(GROUPS)
+
+
+def test_a_scan_follows_the_masked_lm_loss() -> None:
+    model = headed(AutoModelForMaskedLM)
+    texts = corpus_of(
+        [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
+    )
+    found = scan(model, texts, only=["focus"], gradients=True, progress=Silent())
+    twin = importance(model, MaskedLM("made", texts), progress=Silent())
+    for one, other in zip(
+        (row for row in found.heads.to_pylist() if row["analysis"] == "gradients"),
+        (row for row in twin.heads.to_pylist() if row["analysis"] == "gradients"),
+        strict=True,
+    ):
+        assert one["value"] == pytest.approx(other["value"], rel=1e-4)
+    with pytest.raises(HeadscopeError, match="without a masked-LM head"):
+        scan(tiny("bert"), texts, gradients=True, progress=Silent())

@@ -6,9 +6,18 @@ A new file here that registers an analysis is found by itself; nothing else has 
 from importlib import import_module
 from pkgutil import iter_modules
 
-from headscope.analyses.base import Analysis, Inputs, Needs, Scene, about, analyses, choose
+from headscope.analyses.base import (
+    Analysis,
+    Inputs,
+    Needs,
+    Scene,
+    about,
+    analyses,
+    choose,
+    described,
+)
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["Analysis", "Inputs", "Needs", "Scene", "about", "analyses", "choose"]
+__all__ = ["Analysis", "Inputs", "Needs", "Scene", "about", "analyses", "choose", "described"]

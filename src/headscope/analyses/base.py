@@ -154,6 +154,13 @@ def about(kind: type) -> tuple[str, str]:
     return " ".join(first.split()), " ".join(rest.split())
 
 
+def described(name: str, kind: type, found: list[Statistic]) -> dict[str, Any]:
+    """What a run's record keeps of the numbers of an analysis or an experiment."""
+    short, details = about(kind)
+    return {"analysis": name, "about": short, "details": details,
+            "statistics": [one.describe() for one in found]}  # fmt: skip
+
+
 def choose(names: list[str] | None) -> list[type[Analysis]]:
     """The analyses of these names, or all; a name that does not exist is an error.
 

@@ -82,11 +82,8 @@ class Importance:
         """After all shards: (case, head) absolute derivatives."""
         return np.abs(self.harvest.columns[GATES])
 
-    @property
-    def gradients(self) -> Gradients | None:
-        """After all shards: the magnitudes by attention, where they were asked for."""
-        if not self.attention:
-            return None
+    def gradients(self) -> Gradients:
+        """After all shards: the magnitudes by attention."""
         found = Gradients(self.shape)
         found.magnitude, found.even = (self.harvest.tallies[name] for name in ("magnitude", "even"))
         return found
