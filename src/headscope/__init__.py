@@ -18,6 +18,7 @@ from headscope.importance import importance
 from headscope.look import Look, look
 from headscope.model import disable, load, wrap
 from headscope.passes import Options
+from headscope.probe import probe
 from headscope.study import scan
 from headscope.tasks import task
 
@@ -36,6 +37,7 @@ __all__ = [
     "importance",
     "load",
     "look",
+    "probe",
     "read",
     "scan",
     "task",

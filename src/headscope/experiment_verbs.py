@@ -1,4 +1,4 @@
-"""The verbs of experiments: finetune, compare, ablate, importance."""
+"""The verbs of experiments: finetune, compare, ablate, importance, probe."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from headscope.finetune import COLUMNS, cells, finetune, table
 from headscope.importance import importance
 from headscope.model import load
 from headscope.passes import Options
+from headscope.probe import probe
 from headscope.progress import progress_for_terminal
 from headscope.tasks import task
 from headscope.verbs import (
@@ -160,6 +161,64 @@ def importance_command(
         gradients=gradients,
         max_length=max_length,
         seed=seed,
+        progress=progress_for_terminal(),
+        command=["headscope", *sys.argv[1:]],
+    )
+    finish(found, out, figures, as_json)
+
+
+@app.command("probe")
+@plainly
+def probe_command(
+    model: ModelName,
+    train: Annotated[str, typer.Argument(help="A treebank to learn from.")],
+    out: Out,
+    test: Annotated[
+        str | None, typer.Option(help="A treebank to test on; unset: other documents of TRAIN.")
+    ] = None,
+    dev: Annotated[
+        str | None, typer.Option(help="A treebank to stop by; unset: a tenth of TRAIN.")
+    ] = None,
+    train_documents: Annotated[
+        str | None, typer.Option(help="Only documents like these, such as 'wsj_00*,wsj_01[0-5]*'.")
+    ] = None,
+    test_documents: Annotated[
+        str | None, typer.Option(help="Of TRAIN or --test: only documents like these.")
+    ] = None,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(help="Word vectors, GloVe's text or npz; unset: the model's embeddings."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How often each probe is trained.")] = 3,
+    labels: Annotated[bool, typer.Option("--labels", help="Relations too, for LAS.")] = False,
+    cache: Annotated[
+        float, typer.Option(min=0, help="GiB that attention may take on disk for each part.")
+    ] = 4.0,
+    limit: Limit = None,
+    max_length: MaxLength = None,
+    figures: Figures = None,
+    device: Device = "cpu",
+    dtype: Dtype = "float32",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Parsers made of attention, and of attention and words, beside their baselines."""
+    if test is None and test_documents is None:
+        raise typer.BadParameter("say what to test on: --test FILE or --test-documents")
+    if test is None and train_documents is None:
+        raise typer.BadParameter("of one treebank, say --train-documents and --test-documents")
+    found = probe(
+        load(model, device=device, dtype=dtype),
+        corpus.read(train, limit=limit, documents=train_documents),
+        corpus.read(test or train, documents=test_documents),
+        dev=None if dev is None else corpus.read(dev),
+        vectors=vectors,
+        out=out,
+        seeds=seeds,
+        labels=labels,
+        max_length=max_length,
+        seed=seed,
+        cache=round(cache * (1 << 30)),
         progress=progress_for_terminal(),
         command=["headscope", *sys.argv[1:]],
     )

@@ -40,7 +40,7 @@ class Corpus:
             example
             for path in self.paths
             for example in self.reader.read(path)
-            if self.documents is None or fnmatch.fnmatchcase(example.unit, self.documents)
+            if self.documents is None or matches(example.unit, self.documents)
         )
         return islice(chosen, self.limit)
 
@@ -56,6 +56,15 @@ class Corpus:
         }
 
 
+def matches(unit: str, patterns: str) -> bool:
+    """Whether a document's id matches one of some patterns, with commas between them.
+
+    >>> matches("wsj_0123", "wsj_00*,wsj_01[0-5]?")
+    True
+    """
+    return any(fnmatch.fnmatchcase(unit, pattern.strip()) for pattern in patterns.split(","))
+
+
 def read(
     source: str | Path,
     *,
@@ -68,7 +77,7 @@ def read(
 
     Args:
         limit: only the first so many examples.
-        documents: only documents whose id matches this pattern (`wsj_01*`).
+        documents: only documents whose id matches one of these patterns (`wsj_00*,wsj_01*`).
         part: of GLUE: `dev`, `train`, or the name of a file.
         glue_dir: the folder with GLUE's TSV files; None: the hub.
 

@@ -62,8 +62,11 @@ def fresh(name: str | Path, labels: Sequence[str], *, random: bool = False, seed
     return wrap(network, tokenizer, short_name(name), "random" if random else "trained")
 
 
-def untrained(model: Model, seed: int = 0) -> Model:
+def untrained(model: Model, seed: int = 0, *, embeddings: bool = False) -> Model:
     """The same architecture with random weights: what a head does before it has learned anything.
+
+    Args:
+        embeddings: keep whatever is not a layer: the embeddings, above all.
 
     >>> from headscope.model import load
     >>> untrained(load("minilm"))
@@ -74,4 +77,10 @@ def untrained(model: Model, seed: int = 0) -> Model:
         make = cast(Callable[[PretrainedConfig], PreTrainedModel], type(model.network))
         network = make(copy.deepcopy(model.network.config))
     nn.Module.to(network, device=model.network.device, dtype=model.network.dtype)
+    if embeddings:
+        blocks = model.adapter.blocks(network)
+        inner = {id(one) for block in blocks for one in (*block.parameters(), *block.buffers())}
+        outer = [name for name, one in network.named_parameters() if id(one) not in inner]
+        known = dict(model.network.named_parameters())
+        network.load_state_dict({name: known[name] for name in outer}, strict=False)
     return wrap(network, model.tokenizer, model.name, "random")

@@ -14,6 +14,7 @@ from headscope.report.importance import importance_and_effect
 from headscope.report.off import ablation, effects
 from headscope.report.panel import Panel
 from headscope.report.patterns import across
+from headscope.report.probe import use_and_accuracy
 from headscope.report.resting import resting
 from headscope.report.views import views
 from headscope.runs import Results, rows_of
@@ -27,8 +28,8 @@ def panels(results: list[Results]) -> list[Panel]:
     """The panels of some runs, and of those that belong together."""
     made = [panel for one in results for panel in (*ablation(one), *change(one))]
     return [
-        *made, *change_and_effect(results), *importance_and_effect(results), *resting(results),
-        *across(views(results)),
+        *made, *change_and_effect(results), *importance_and_effect(results),
+        *use_and_accuracy(results), *resting(results), *across(views(results)),
     ]  # fmt: skip
 
 

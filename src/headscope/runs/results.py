@@ -64,6 +64,13 @@ IMPORTANCE = pa.schema(
     + [("n", pa.int64())]
 )
 """One row per head: how much a task's loss feels it; its rank with a 95% interval."""
+PROBES = pa.schema(
+    [(name, pa.string()) for name in ("corpus", "probe", "weights", "measure")]
+    + [(name, pa.float64()) for name in ("value", "low", "high", "spread")]
+    + [("n", pa.int64())]
+)
+"""One row per probe or baseline, whose attention it sees, and measure: UAS by argmax or as trees,
+LAS, the control task, selectivity; over n words; spread: the deviation over seeds."""
 FORMAT = 7
 """Of the run folder; the record says which one it is."""
 ARCS = pa.schema(
@@ -84,6 +91,7 @@ TABLES = {
     "distances": ("distances.parquet", DISTANCES),
     "families": ("families.parquet", FAMILIES),
     "importance": ("importance.parquet", IMPORTANCE),
+    "probes": ("probes.parquet", PROBES),
 }
 """The tables of `Results`, their files in a run folder and what they hold."""
 
@@ -158,6 +166,7 @@ class Results:
         distances: how differently any two heads look.
         families: heads in a plane and in clusters, by these distances.
         importance: how much a task's loss feels each head.
+        probes: parsers made of attention, and their baselines.
 
     The tables that a run does not make are empty.
     """
@@ -171,6 +180,7 @@ class Results:
     distances: pa.Table = field(default_factory=DISTANCES.empty_table)
     families: pa.Table = field(default_factory=FAMILIES.empty_table)
     importance: pa.Table = field(default_factory=IMPORTANCE.empty_table)
+    probes: pa.Table = field(default_factory=PROBES.empty_table)
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:

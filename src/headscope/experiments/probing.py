@@ -1,0 +1,184 @@
+"""Training a probe and trying it: batches of like length, early stopping, trees."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from ufal.chu_liu_edmonds import chu_liu_edmonds
+
+from headscope.experiments.probes import KINDS, Attention, AttentionAndWords, Probe, Sizes
+from headscope.experiments.sentences import ROOT, Gold, Ints, Sentence, control
+from headscope.experiments.word_maps import Looks, WordMaps
+
+Floats = NDArray[np.float64]
+EPOCHS, PATIENCE = 20, 2
+"""At most so many epochs; stop when so many have brought nothing on the development part."""
+IGNORED = -100
+FEW = 1000
+"""Sentences that ways of training are compared on."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """How a probe may be trained: the rate of learning, the decay of weights, a hidden layer."""
+
+    rate: float
+    decay: float = 0.0
+    hidden: int = 128
+
+
+TRIES = {
+    "attention": (Try(0.01), Try(0.03), Try(0.1), Try(0.3)),
+    "attention and words": (Try(0.001), Try(0.003), Try(0.003, 1e-4), Try(0.01)),
+    "words and distance": (
+        Try(0.001), Try(0.003), Try(0.001, 0.0, 256), Try(0.003, 1e-5, 256),
+    ),
+}  # fmt: skip
+"""What is tried for each probe, and chosen by the development part: as many for each."""
+
+
+@dataclass
+class Part:
+    """A part of a treebank: where its words look, and their vectors.
+
+    Attributes:
+        table: (type, size) vectors of word types; index: of each sentence, its words' types.
+    """
+
+    maps: WordMaps
+    table: Tensor
+    index: list[Tensor]
+
+    def read(self, group: int, probe: Probe) -> tuple[Looks, Tensor]:
+        """What a probe is shown of a group."""
+        looks = self.maps.read(group) if probe.looks else self.maps.bare(group)
+        rows = [self.index[place] for place in self.maps.groups[group]]
+        return looks, self.table[nn.utils.rnn.pad_sequence(rows, batch_first=True)]
+
+    def target(self, group: int, gold: Gold) -> Tensor:
+        """(sentence, word) what is right; `IGNORED` where that is not known."""
+        rows = []
+        for one in self.maps.members(group):
+            found = torch.from_numpy(gold(one))
+            rows.append(found.masked_fill(found < ROOT, IGNORED))
+        return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=IGNORED)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A probe, and how well it does on the development part."""
+
+    probe: Probe
+    score: float
+    how: Try
+    epochs: int
+
+
+def train(
+    kind: str, parts: tuple[Part, Part], gold: Gold, how: Try, seed: int, *, few: int | None = None
+) -> Trained:
+    """Train a probe on one part until it gets no better on the other.
+
+    Args:
+        few: learn from so many sentences only.
+    """
+    learn, test = parts
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        probe = KINDS[kind](Sizes(learn.maps.heads, learn.table.shape[1], how.hidden))
+    optimizer = torch.optim.Adam(probe.parameters(), how.rate, weight_decay=how.decay)
+    rng, itself = np.random.default_rng(seed), gold is control
+    chosen = rng.permutation(len(learn.maps))
+    if few is not None:
+        sizes = np.cumsum([len(learn.maps.groups[group]) for group in chosen.tolist()])
+        chosen = chosen[: int(np.searchsorted(sizes, few)) + 1]
+    best, state, last = -1.0, probe.state_dict(), 0
+    epoch = 0
+    for epoch in range(1, EPOCHS + 1):
+        for group in rng.permutation(chosen).tolist():
+            scores = probe(*learn.read(group, probe), itself)
+            target = learn.target(group, gold)
+            loss = nn.functional.cross_entropy(
+                scores.flatten(0, 1), target.flatten(), ignore_index=IGNORED
+            )
+            optimizer.zero_grad()
+            torch.autograd.backward(loss)
+            optimizer.step()
+        found = accuracy(probe, test, gold)
+        if found > best:
+            best, state, last = found, copy.deepcopy(probe.state_dict()), epoch
+        elif epoch - last >= PATIENCE:
+            break
+    probe.load_state_dict(state)
+    return Trained(probe, best, how, epoch)
+
+
+def tuned(kind: str, parts: tuple[Part, Part], gold: Gold, seed: int) -> Try:
+    """The best of `TRIES` on the development part, each trained on a few sentences."""
+    found = [train(kind, parts, gold, how, seed, few=FEW) for how in TRIES[kind]]
+    return max(found, key=lambda one: one.score).how
+
+
+@torch.no_grad()
+def scored(probe: Probe, part: Part, gold: Gold) -> Iterator[tuple[int, Sentence, Floats]]:
+    """Every sentence with its number and its scores (word, 1 + word)."""
+    for group in range(len(part.maps)):
+        made = probe(*part.read(group, probe), gold is control).double().numpy()
+        for row, place in enumerate(part.maps.groups[group]):
+            one = part.maps.sentences[place]
+            yield place, one, made[row, : len(one), : len(one) + 1]
+
+
+def accuracy(probe: Probe, part: Part, gold: Gold) -> float:
+    """The share of words that count whose head is the best candidate."""
+    right = total = 0
+    for _, one, scores in scored(probe, part, gold):
+        right += int((one.scored & (scores.argmax(1) == gold(one))).sum())
+        total += int(one.scored.sum())
+    return right / max(1, total)
+
+
+def as_tree(scores: Floats) -> Ints:
+    """(word,) heads of the tree with the largest sum of log-probabilities, one word at its root.
+
+    Args:
+        scores: (word, 1 + word), the root first.
+
+    >>> as_tree(np.array([[0.0, -9.0, 9.0], [1.0, 9.0, -9.0]])).tolist()
+    [2, 0]
+    """
+    size = len(scores)
+    chances = scores - np.logaddexp.reduce(scores, 1, keepdims=True)
+    chances[:, ROOT] -= 2.0 * np.abs(chances[np.isfinite(chances)]).max() * size + 1.0  # once
+    square = np.full((size + 1, size + 1), np.nan)
+    square[1:] = chances
+    np.fill_diagonal(square, np.nan)
+    heads, _ = chu_liu_edmonds(square)
+    return np.array(heads[1:], dtype=np.int64)
+
+
+@torch.no_grad()
+def uses(probe: Attention | AttentionAndWords, part: Part) -> Iterator[tuple[str, Floats, int]]:
+    """Per sentence: its document, (head, 2) what each head adds to the score of the right head
+    above what it adds to other words, by looking at the word and by being looked at; and over
+    how many words that is summed.
+    """
+    for group in range(len(part.maps)):
+        looks, vectors = part.read(group, probe)
+        both = torch.stack(probe.use(looks, vectors), -1)  # (sentence, word, candidate, head, 2)
+        for row, one in enumerate(part.maps.members(group)):
+            size = len(one)
+            words = np.nonzero(one.scored & (one.heads > ROOT))[0]
+            if size < 3 or not len(words):  # no other candidate to compare with
+                continue
+            mine = both[row, words, :size]
+            own = mine[torch.arange(len(words)), torch.from_numpy(one.heads[words] - 1)]
+            itself = mine[torch.arange(len(words)), torch.from_numpy(words)]
+            others = (mine.sum(1) - own - itself) / (size - 2)
+            yield one.unit, (own - others).sum(0).double().numpy(), len(words)
