@@ -19,10 +19,11 @@ import torch
 
 from bench.clark import clark
 from bench.distances import distances_lines
+from bench.probes import importance_lines, probes_table
 from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
 from bench.timing import timed
-from headscope import Options, load, read, scan
+from headscope import Options, load, read, scan, task
 from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
 from headscope.model import Batch, LayerAttention, Model
@@ -36,6 +37,8 @@ PARTS = {
     "sweep": "The sweep of all heads",
     "shapes": "shapes of attention",
     "distances": "Distances between all pairs",
+    "probes": "Training a probe",
+    "importance": "Importance of all heads",
     "memory": "Peak memory",
 }
 """The sections of RESULTS.md, and what their titles say."""
@@ -128,8 +131,13 @@ def main() -> None:
         "sweep": lambda: sweep_table(Path(models), data) if models else [],
         "shapes": lambda: shapes_table(models, wsj, args.rounds),
         "distances": lambda: distances_table(Path(models), wsj, args.rounds) if models else [],
+        "probes": lambda: probes_table(
+            load("minilm"), replace(wsj, limit=args.limit or 1024),
+            data / "glove" / "glove6B.100d.subset.fp16.npz", args.rounds,
+        ),
+        "importance": lambda: importance_table(data, models, args.rounds),
         "memory": lambda: memory_table(data),
-    }
+    }  # fmt: skip
     for part in args.only.split(","):
         kept[part] = "\n".join(makers[part]()).strip()
     top = [
@@ -245,6 +253,21 @@ def distances_table(models: Path, wsj: Corpus, rounds: int) -> list[str]:
         "readers. The double loop is timed on 400 pairs of 8 texts, one core, and multiplied.", "",
         "| texts | compiled | torch alone | double loop in numpy |", "| --- | --- | --- | --- |",
         *distances_lines(model, wsj, texts, rounds),
+    ]  # fmt: skip
+
+
+def importance_table(data: Path, models: str | None, rounds: int) -> list[str]:
+    """What is felt of all heads on pairs of STS-B, beside the plain forward."""
+    pairs = task("similarity:glue/sts-b", glue_dir=data / "glue", limit=512)
+    named = {"minilm": (load("minilm"), pairs)}
+    if models:
+        named["gte-small"] = (load(Path(models) / "gte-small"), pairs)
+    return [
+        "", "## Importance of all heads (512 pairs of STS-B, similarity)", "",
+        "As a multiple of the plain sdpa forward of the same batches; the best of "
+        f"{rounds} takes. With gradients of attention, maps are kept until the loss is back.", "",
+        "| model | importance (bar: 4) | and gradients of attention |", "| --- | --- | --- |",
+        *importance_lines(named, rounds),
     ]  # fmt: skip
 
 

@@ -1,0 +1,134 @@
+"""Probes trained in batches against sentence by sentence; importance against plain forwards."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from bench.timing import timed
+from headscope.corpus import Corpus
+from headscope.corpus.vectors import read_vectors
+from headscope.experiments.probes import AttentionAndWords, Probe, Sizes
+from headscope.experiments.probing import IGNORED, Part
+from headscope.experiments.sensitivity import BATCH, felt
+from headscope.experiments.sentences import dependencies, sentences
+from headscope.experiments.word_maps import WordMaps
+from headscope.model import Model
+from headscope.progress import Silent
+from headscope.tasks import CaseBatch, Task
+
+ALONE = 200
+"""Sentences that the slow side is timed on."""
+
+
+class PairByPair(nn.Module):
+    """The probe as it was first written: a weight per head from the two vectors of every pair."""
+
+    def __init__(self, heads: int, size: int) -> None:
+        super().__init__()
+        self.weights = nn.Linear(2 * size, 2 * heads)
+        self.root = nn.Linear(size, 2 * heads)
+
+    def forward(self, words: Tensor, ends: Tensor, vectors: Tensor) -> Tensor:
+        """(word, 1 + word) of one sentence; words (query, key, head)."""
+        size = len(vectors)
+        pairs = torch.cat(
+            [
+                vectors[None].expand(size, -1, -1),  # the candidate
+                vectors[:, None].expand(-1, size, -1),  # the word
+            ],
+            -1,
+        )
+        both = torch.cat([words.transpose(0, 1), words], -1)  # (word, candidate, 2 heads)
+        scores = (self.weights(pairs) * both).sum(-1)
+        root = (self.root(vectors) * ends).sum(-1, keepdim=True)
+        return torch.cat([root, scores], 1)
+
+
+def probes_table(model: Model, wsj: Corpus, vectors: Path, rounds: int) -> list[str]:
+    """An epoch of attention and words, both sides from the same stored attention."""
+    some = sentences(model.encode(list(wsj)))
+    types = sorted({word for one in some for word in one.words})
+    table = torch.from_numpy(read_vectors(vectors, types).of(types))
+    place = {word: row for row, word in enumerate(types)}
+    index = [torch.tensor([place[word] for word in one.words]) for one in some]
+    part = Part(WordMaps(model, some, Silent()), table, index)
+    fast = min(timed(partial(batched, part)) for _ in range(rounds)) / len(some)
+    slow = min(timed(partial(one_by_one, part)) for _ in range(rounds)) / ALONE
+    return [
+        "", "## Training a probe of attention and words against sentence by sentence "
+        f"(MiniLM, {len(some):,} WSJ sentences)", "",
+        "An epoch with GloVe of 100 numbers; both sides read the same stored attention. Sentence "
+        "by sentence: a weight per head for every pair from its two vectors, a step a sentence, "
+        f"timed on {ALONE} of them.", "",
+        f"Sentences a second, in batches against one by one: {slow / fast:.1f} times (bar: 10).",
+    ]  # fmt: skip
+
+
+def batched(part: Part) -> None:
+    """An epoch as headscope trains."""
+    probe: Probe = AttentionAndWords(Sizes(part.maps.heads, part.table.shape[1]))
+    optimizer = torch.optim.Adam(probe.parameters(), 0.003)
+    for group in range(len(part.maps)):
+        scores = probe(*part.read(group, probe))
+        _step(optimizer, scores.flatten(0, 1), part.target(group, dependencies).flatten())
+
+
+def one_by_one(part: Part) -> None:
+    """A part of an epoch as it was first done."""
+    probe = PairByPair(part.maps.heads, part.table.shape[1])
+    optimizer = torch.optim.Adam(probe.parameters(), 0.002)
+    groups = ((group, row) for group, some in enumerate(part.maps.groups)
+              for row in range(len(some)))  # fmt: skip
+    step = max(1, sum(len(some) for some in part.maps.groups) // ALONE)
+    last, looks = -1, part.maps.read(0)
+    for group, row in islice(groups, 0, ALONE * step, step):
+        if last != group:
+            last, looks = group, part.maps.read(group)
+        one = part.maps.members(group)[row]
+        size = len(one)
+        vectors = part.table[part.index[part.maps.groups[group][row]]]
+        scores = probe(looks.words[row, :size, :size], looks.ends[row, :size], vectors)
+        _step(optimizer, scores, torch.from_numpy(one.heads))
+
+
+def _step(optimizer: torch.optim.Optimizer, scores: Tensor, target: Tensor) -> None:
+    loss = nn.functional.cross_entropy(
+        scores, target.masked_fill(target < 0, IGNORED), ignore_index=IGNORED
+    )
+    optimizer.zero_grad()
+    torch.autograd.backward(loss)
+    optimizer.step()
+
+
+def importance_lines(named: dict[str, tuple[Model, Task]], rounds: int) -> list[str]:
+    """One line a model: the time of what is felt as a multiple of the plain forward."""
+    lines = []
+    for name, (model, task) in named.items():
+        batches = task.batches(model, task.cases(model, task.examples, 128), BATCH)
+        forward = min(timed(partial(forwards, model, task, batches)) for _ in range(rounds))
+        cells = [
+            min(timed(partial(all_felt, model, task, batches, attention)) for _ in range(rounds))
+            / forward
+            for attention in (False, True)
+        ]
+        lines.append(f"| {name} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+@torch.inference_mode()
+def forwards(model: Model, task: Task, batches: list[CaseBatch]) -> None:
+    """Plain predictions."""
+    for batch in batches:
+        task.read(model, batch, batch.inputs(model), 1)
+
+
+def all_felt(model: Model, task: Task, batches: list[CaseBatch], attention: bool) -> None:
+    """What the losses feel of all heads."""
+    for batch in batches:
+        felt(model, task, batch, attention=attention)
