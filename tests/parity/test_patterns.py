@@ -126,9 +126,6 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         "column_dark": share([(ink[i, column[i]], dark / 2) for i in rows]),
         "dark_0": max(sum(ink[i, j] >= dark / 2 for i in rows) / len(rows) for j in range(size)),
         "rows_alike": sum((sum(ink[i, j] for i in rows) / len(rows)) ** 2 for j in range(size)),
-        "like_along": sum(
-            ink[i, j] * ink[i + 1, j + 1] for i in range(size - 1) for j in range(size - 1)
-        ) / size,
         "largest_of_all": max(largest.values()),
         "length": float(np.log(size)),
     }  # fmt: skip

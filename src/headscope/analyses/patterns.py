@@ -33,19 +33,31 @@ class Classifier:
 
     def __init__(self, tensors: dict[str, Tensor]) -> None:
         self.tensors = tensors
+        self._parts: dict[str, dict[str, Tensor]] = {}
 
     def probabilities(self, found: dict[str, Tensor], part: str = "shape") -> Tensor:
         """(..., class) from features (...,) each."""
         given = torch.stack(list(found.values()), -1)
-        kept = {
-            name.removeprefix(f"{part} "): one
-            for name, one in self.tensors.items()
-            if name.startswith(f"{part} ")
-        }
-        flat = ((given - kept["mean"]) / kept["scale"]).clamp(-4, 4).flatten(0, -2)
-        hidden = torch.relu(torch.matmul(flat, kept["in"]) + kept["in bias"])
-        scores = torch.matmul(hidden, kept["out"]) + kept["out bias"]  # (network, map, class)
+        kept = self.part(part)
+        flat = ((given - kept["mean"]) / kept["scale"]).clamp_(-4, 4).flatten(0, -2)
+        networks, _, hidden = kept["in"].shape
+        inner = torch.addmm(kept["all bias"], flat, kept["all in"]).relu_()
+        inner = inner.view(-1, networks, hidden).transpose(0, 1)  # (network, map, hidden)
+        scores = torch.baddbmm(kept["out bias"], inner, kept["out"])  # (network, map, class)
         return torch.softmax(scores, -1).mean(0).view(*given.shape[:-1], -1)
+
+    def part(self, name: str) -> dict[str, Tensor]:
+        """The tensors of one question; the first matrices of all networks side by side."""
+        if name not in self._parts:
+            kept = {
+                key.removeprefix(f"{name} "): one
+                for key, one in self.tensors.items()
+                if key.startswith(f"{name} ")
+            }
+            kept["all in"] = kept["in"].transpose(0, 1).flatten(1).contiguous()
+            kept["all bias"] = kept["in bias"].flatten()
+            self._parts[name] = kept
+        return self._parts[name]
 
 
 @cache

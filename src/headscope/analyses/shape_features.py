@@ -16,8 +16,8 @@ from torch import Tensor
 from headscope.model.attention import STRIDE, band
 from headscope.model.workspace import Workspace
 
-NEAR, WIDE = 3, 8
-"""Offsets that make a diagonal, and offsets around it."""
+NEAR = 3
+"""Offsets that make a diagonal."""
 COLUMNS = 3
 """Columns of each sentence that are looked at."""
 COUNTS = 0.6
@@ -29,9 +29,8 @@ FAINTEST = 0.15**0.5
 TINY = 1e-6
 EDGE = 1e-4
 """Ink that nobody sees."""
-PROFILE = 6
+PROFILE = 3
 """Columns of all rows whose ink is told, the darkest first."""
-OFFSETS = range(-WIDE, WIDE + 1)
 
 
 @dataclass(frozen=True)
@@ -64,50 +63,42 @@ class Tokens:
         return self.real.sum(-1)[:, None, None].float()
 
     @cached_property
-    def shares(self) -> Tensor:
+    def parts(self) -> Tensor:
         """(example, 1, 2) how much of the text each sentence is."""
         return (self.sentences.sum(-1) / self.rows)[:, None]
 
     @cached_property
-    def place(self) -> Tensor:
-        """(token,) where a token stands, from 0 to about 1."""
-        length = self.real.shape[1]
-        return torch.arange(length, device=self.real.device) / length
-
-    @cached_property
-    def keys(self) -> Tensor:
-        """(example, token, 4) what ink is summed over: sentences, places, squares of places."""
-        text = self.text.float()
-        return torch.stack(
-            [self.sentences[:, 0], self.sentences[:, 1], text * self.place, text * self.place**2],
-            -1,
-        )
-
-    @cached_property
     def inside(self) -> Tensor:
         """(example, 1, query, offset) whether there is a token at this offset."""
-        padded = torch.nn.functional.pad(self.real, (WIDE, WIDE))
-        return padded.unfold(1, len(OFFSETS), 1)[:, None]
+        padded = torch.nn.functional.pad(self.real, (NEAR, NEAR))
+        return padded.unfold(1, 2 * NEAR + 1, 1)[:, None]
 
     @cached_property
-    def spread(self) -> Tensor:
-        """(example, 1, query) mean squared distance to the tokens of the text, all alike."""
-        text = self.text[:, None].float()
-        place = self.place
-        squares = (place[:, None] - place[None, :]) ** 2
-        return (text @ squares) / self.rows[:, None]
+    def mean_rows(self) -> Tensor:
+        """(example, token) what a row counts in a mean over the text's rows."""
+        return self.text / self.rows
+
+    @cached_property
+    def paired(self) -> bool:
+        """Whether any of the texts is a pair."""
+        return bool(self.second.any())
 
     def mean(self, values: Tensor) -> Tensor:
         """(example, head) of (example, head, query), over the text's rows."""
-        return (values * self.text[:, None]).sum(-1) / self.rows
+        return torch.bmm(values, self.mean_rows.unsqueeze(-1)).squeeze(-1)
 
-    def share(self, ink: Tensor, floor: Tensor) -> Tensor:
-        """(example, head) in what share of the text's rows there is more ink than a floor.
+    def shares(self, ink: Tensor, floors: list[Tensor]) -> tuple[Tensor, ...]:
+        """(example, head) each: in what share of the text's rows there is more ink than a floor.
 
         What is within a tenth of the floor counts in part, so that rounding changes nothing.
+
+        Args:
+            ink, floors: (example, head, query)
         """
-        above = (ink - floor) / (0.2 * floor + EDGE) + 0.5
-        return self.mean(above.clamp(0, 1))
+        floor = torch.stack(floors, 1)
+        above = (ink.unsqueeze(1) - floor).div_(floor.mul_(0.2).add_(EDGE)).add_(0.5).clamp_(0, 1)
+        found = torch.bmm(above.flatten(1, 2), self.mean_rows.unsqueeze(-1))
+        return found.view(*above.shape[:3]).unbind(1)
 
 
 class Ink:
@@ -119,8 +110,9 @@ class Ink:
         self.width = (length // STRIDE + 1) * STRIDE  # at least one column is empty
         shape = (examples, heads, length, self.width)
         self.ink = space.take("ink", shape, weights)
-        torch.sqrt(weights, out=self.ink[..., :length])
+        self.ink[..., :length] = weights
         self.ink[..., length:] = 0
+        self.ink.sqrt_()
         for place, size in enumerate(tokens.real.sum(1).tolist()):
             if size < length:
                 self.ink[place, :, size:] = 0  # what padding looks at
@@ -134,17 +126,21 @@ class Ink:
         """Find the columns, and the sums of rows."""
         tokens, ink = self.tokens, self.ink
         counts = tokens.sentences.sum(-1, keepdim=True).clamp_min(1)
-        self.means = (tokens.sentences / counts).unsqueeze(
-            1
-        ) @ ink  # (example, head, sentence, key)
-        best = self.means.topk(COLUMNS, -1)
-        rows = tokens.second[:, None, :, None]
-        self.place = torch.where(rows, best.indices[:, :, 1, None], best.indices[:, :, 0, None])
-        self.column = ink.gather(-1, self.place)  # (example, head, query, column)
+        rows = (tokens.sentences / counts).unsqueeze(1)
+        self.means = rows @ ink  # (example, head, sentence, key)
+        best = (self.means if tokens.paired else self.means[:, :, :1]).topk(COLUMNS, -1)
         enough = best.values >= COUNTS * best.values[..., :1]
-        self.counted = torch.where(rows, enough[:, :, 1, None], enough[:, :, 0, None])
+        self.place, self.counted = best.indices[:, :, :1], enough[:, :, :1]
+        if tokens.paired:
+            rows = tokens.second[:, None, :, None]
+            self.place = torch.where(rows, best.indices[:, :, 1:], self.place)
+            self.counted = torch.where(rows, enough[:, :, 1:], self.counted)
+        self.place = self.place.expand(*ink.shape[:3], -1)
+        self.counted = self.counted.expand(*ink.shape[:3], -1)
+        self.column = ink.gather(-1, self.place)  # (example, head, query, column)
         self.first, self.most = self.column[..., 0], (self.column * self.counted).amax(-1)
-        self.sums = ink[..., : self.length] @ tokens.keys.unsqueeze(1)
+        keys = torch.nn.functional.pad(tokens.sentences, (0, self.width - self.length)).mT
+        self.sums = torch.bmm(ink.flatten(1, 2), keys).view(*ink.shape[:3], -1)
         self.total = self.sums[..., 0] + self.sums[..., 1]
         text = tokens.text[:, None].expand(*self.first.shape[:2], -1)
         is_text = text.gather(-1, self.place[..., 0])
@@ -153,33 +149,40 @@ class Ink:
     def columns(self) -> Iterator[tuple[str, Tensor]]:
         """Are there columns, one or more a sentence?"""
         tokens = self.tokens
-        whole = (tokens.shares.unsqueeze(-1) * self.means).sum(2)  # (example, head, key)
+        whole = (tokens.parts.unsqueeze(-1) * self.means).sum(2)  # (example, head, key)
         for name, ink in (("column", self.first), ("columns", self.most)):
             yield name, tokens.mean(ink / self.largest)
-            yield f"{name}_half", tokens.share(ink, 0.5 * self.largest)
-            yield f"{name}_most", tokens.share(ink, 0.8 * self.largest)
-            yield f"{name}_dark", tokens.share(ink, self.half_dark)
-            for times in (2, 3, 5):
-                yield f"{name}_{times}", tokens.share(ink, times * self.rest)
+            yield from self._above(name, ink, self.floors)
         yield "column_ink", tokens.mean(self.first) / self.dark
         steps = self.first.diff(dim=-1, append=self.first[..., -1:]).abs()
         followed = tokens.real.roll(-1, 1)[:, None]
         yield "column_steps", tokens.mean(steps * followed) / self.dark
-        yield "second_column", tokens.mean(self.column[..., 1] / self.largest)
-        yield "third_column", tokens.mean(self.column[..., -1] / self.largest)
         many = (whole >= COUNTS * whole.amax(-1, keepdim=True)).sum(-1)
         yield "many_columns", many / tokens.size[..., 0]
         yield "rows_alike", (whole**2).sum(-1)
-        yield "rows_alike_in_sentence", ((self.means**2).sum(-1) * tokens.shares).sum(-1)
+        yield "rows_alike_in_sentence", ((self.means**2).sum(-1) * tokens.parts).sum(-1)
         yield "column_weight", tokens.mean((self.column**2 * self.counted).sum(-1))
         for place, value in enumerate(_highest(whole, PROFILE).unbind(-1)):
             yield f"profile_{place}", value / self.dark
-        floors = {"dark": self.half_dark.expand_as(self.largest), "first": 0.7 * self.largest}
-        for name, floor in floors.items():
-            shares = self._columns_above(floor)
-            for place, value in enumerate(_highest(shares, COLUMNS).unbind(-1)):
-                yield f"{name}_{place}", value
-            yield f"{name}_all", shares.sum(-1) / tokens.size[..., 0]
+        shares = self._columns_above(self.half_dark)
+        for place, value in enumerate(_highest(shares, COLUMNS).unbind(-1)):
+            yield f"dark_{place}", value
+        yield "dark_all", shares.sum(-1) / tokens.size[..., 0]
+
+    def _above(
+        self, name: str, ink: Tensor, floors: dict[str, Tensor]
+    ) -> Iterator[tuple[str, Tensor]]:
+        """In what share of the rows ink is above some floors."""
+        shares = self.tokens.shares(ink, list(floors.values()))
+        yield from zip([f"{name}_{floor}" for floor in floors], shares, strict=True)
+
+    @cached_property
+    def floors(self) -> dict[str, Tensor]:
+        """Parts of the darkest ink, and multiples of the rest."""
+        largest, rest = self.largest, self.rest
+        return {"half": 0.5 * largest, "most": 0.8 * largest,
+                "dark": self.half_dark.expand_as(largest),
+                "2": 2 * rest, "3": 3 * rest, "5": 5 * rest}  # fmt: skip
 
     def _columns_above(self, floor: Tensor) -> Tensor:
         """(example, head, key) in what share of the rows a column has more ink than the floor."""
@@ -193,7 +196,7 @@ class Ink:
         many = tokens.sentences.sum(-1)[:, None, None]  # (example, 1, 1, sentence)
         second = tokens.second[:, None]
         pair = tokens.second.any(-1)[:, None].float()
-        level = self.sums[..., :2] / many.clamp_min(1)
+        level = self.sums / many.clamp_min(1)
         own = torch.where(second, level[..., 1], level[..., 0])
         other = torch.where(second, level[..., 0], level[..., 1])
         contrast = ((own + 0.01) / (other + 0.01)).log() * pair.unsqueeze(-1)
@@ -201,20 +204,12 @@ class Ink:
         yield "pair", pair.expand_as(self.dark)
         yield "block", each.amin(-1) * pair
         yield "block_most", each.amax(-1) * pair
-        yield "block_rows", tokens.share(contrast, torch.full_like(contrast, BLOCK))
+        yield from self._above("block", contrast, {"rows": torch.full_like(contrast, BLOCK)})
         yield "filled", tokens.mean(own) / self.dark
         yield "crossed", tokens.mean(other) / self.dark * pair
-        for times in (1.5, 2.5, 4):
-            yield f"column_over_block_{times}", tokens.share(self.first, times * own)
+        floors = {"1.5": 1.5 * own, "2.5": 2.5 * own, "4": 4 * own}
+        yield from self._above("column_over_block", self.first, floors)
         yield "columns_over_block", tokens.mean(self.most) / (tokens.mean(own) + 0.02)
-
-    def neighbours(self) -> Iterator[tuple[str, Tensor]]:
-        """How like a cell is to the next one: along the diagonal, down, across."""
-        flat, down = self.ink.flatten(2), self.width
-        rows = self.tokens.real.sum(-1, keepdim=True)
-        steps = {"along": down + 1, "down": down, "across": 1, "against": down - 1}
-        for name, step in steps.items():
-            yield f"like_{name}", torch.linalg.vecdot(flat[..., step:], flat[..., :-step]) / rows
 
     def level(self) -> Iterator[tuple[str, Tensor]]:
         """How pale or dark all of it is."""
@@ -233,9 +228,9 @@ class Ink:
             self.scratch[place, :, rows] = self.ink[place, :, rows] - self.means[place, :, 1:]
         left = self.scratch.amax(-1)
         yield "left", tokens.mean(left / self.largest)
-        yield "left_half", tokens.share(left, 0.5 * self.largest)
-        yield "left_most", tokens.share(left, 0.75 * self.largest)
-        yield "left_dark", tokens.share(left, self.half_dark)
+        floors = {"half": self.floors["half"], "most": 0.75 * self.largest,
+                  "dark": self.floors["dark"]}  # fmt: skip
+        yield from self._above("left", left, floors)
 
     def diagonals(self) -> Iterator[tuple[str, Tensor]]:
         """Is there a line along the diagonal, columns apart? Wipes out the columns."""
@@ -243,12 +238,12 @@ class Ink:
         for column in range(self.place.shape[-1]):
             kept = self.column[..., column] * ~self.counted[..., column]
             self.ink.scatter_(-1, self.place[..., column, None], kept.unsqueeze(-1))
-        wide = band(self.ink, WIDE) * tokens.inside
-        near = wide[..., WIDE - NEAR : WIDE + NEAR + 1]
+        near = band(self.ink, NEAR) * tokens.inside
         self.near = near.amax(-1)
-        self.weight = (near**2).sum(-1)
-        rows = (tokens.text / tokens.rows)[:, None, None]  # (example, 1, 1, query)
-        each = (rows @ (near / self.largest.unsqueeze(-1))).squeeze(2)  # (example, head, offset)
+        self.weight = torch.linalg.vecdot(near, near)
+        rows = tokens.mean_rows[:, None, None]
+        weights = rows / self.largest.unsqueeze(2)  # (example, head, 1, query)
+        each = (weights @ near).squeeze(2)  # (example, head, offset)
         passed = (near >= (2 * self.rest).clamp_min(0.1).unsqueeze(-1)).float()
         yield "line", each.amax(-1)
         yield "line_2", (rows @ passed).squeeze(2).amax(-1)
@@ -257,36 +252,20 @@ class Ink:
         yield "two_away", torch.maximum(each[..., NEAR - 2], each[..., NEAR + 2])
         yield "three_away", torch.maximum(each[..., 0], each[..., -1])
         yield "near", tokens.mean(self.near / self.largest)
-        yield "near_half", tokens.share(self.near, 0.5 * self.largest)
-        yield "near_most", tokens.share(self.near, 0.8 * self.largest)
-        yield "near_dark", tokens.share(self.near, self.half_dark)
-        for times in (2, 3, 5):
-            yield f"near_{times}", tokens.share(self.near, times * self.rest)
-        behind, ahead = wide[..., :WIDE].sum(-1), wide[..., WIDE + 1 :].sum(-1)
-        around = behind + ahead + wide[..., WIDE]
-        level = tokens.mean(around / tokens.inside.sum(-1).clamp_min(1))
-        yield "band_over_rest", (level / (tokens.mean(self.rest) + 0.01)).log1p()
-        behind, ahead = tokens.mean(behind), tokens.mean(ahead)
-        yield "one_sided", (ahead - behind).abs() / (ahead + behind + TINY)
-        yield "wide", tokens.mean(wide.amax(-1) / self.largest)
+        yield from self._above("near", self.near, self.floors)
         yield "near_weight", tokens.mean(self.weight)
-        total, place = self.total.clamp_min(TINY), tokens.place
-        spread = tokens.mean(tokens.spread).clamp_min(TINY)
-        squares = self.sums[..., 3] - 2 * place * self.sums[..., 2] + place**2 * total
-        yield "distance", tokens.mean((squares / total).clamp_min(0)) / spread
 
     def others(self) -> Iterator[tuple[str, Tensor]]:
         """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
         tokens = self.tokens
-        band(self.ink, NEAR).mul_(~tokens.inside[..., WIDE - NEAR : WIDE + NEAR + 1])
+        band(self.ink, NEAR).mul_(~tokens.inside)
         found = self.ink.amax(-1)
         known = torch.maximum(self.most, self.near).clamp_min(TINY)
         yield "else", tokens.mean(found / self.largest)
-        for share in (1.0, 0.8, 0.6):
-            yield f"else_{share}", tokens.share(found, share * known)
-        yield "else_to_column", tokens.share(found, 0.8 * self.most)
-        yield "else_to_line", tokens.share(found, 0.8 * self.near)
-        yield "else_dark", tokens.share(found, self.half_dark)
+        floors = {"1.0": known, "0.8": 0.8 * known, "0.6": 0.6 * known,
+                  "to_column": 0.8 * self.most, "to_line": 0.8 * self.near,
+                  "dark": self.floors["dark"]}  # fmt: skip
+        yield from self._above("else", found, floors)
         yield "else_less", tokens.mean(found - known) / self.dark
         weight = (self.column**2 * self.counted).sum(-1) + self.weight
         yield "else_weight", tokens.mean((1 - weight).clamp_min(0))
@@ -302,6 +281,6 @@ def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Ten
     """(example, head) each, for maps (example, head, query, key); rows of real queries sum to 1."""
     ink = Ink(weights, tokens, space)
     parts = (
-        ink.columns, ink.blocks, ink.neighbours, ink.level, ink.leftover, ink.diagonals, ink.others,
+        ink.columns, ink.blocks, ink.level, ink.leftover, ink.diagonals, ink.others,
     )  # fmt: skip
     return {name: values for part in parts for name, values in part()}
