@@ -15,6 +15,7 @@ from scipy import stats
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
+from headscope.ablate import ablate
 from headscope.corpus import Example
 from headscope.errors import HeadscopeError
 from headscope.experiments.importance import Importance
@@ -22,6 +23,7 @@ from headscope.experiments.sensitivity import BATCH, GROUPS, felt
 from headscope.importance import importance
 from headscope.model import Model, wrap
 from headscope.progress import Silent
+from headscope.report.panels import panels
 from headscope.study import scan
 from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task
 from tests.tiny import CONFIGS, tiny, tokenizer
@@ -239,3 +241,19 @@ def test_a_scan_follows_the_masked_lm_loss() -> None:
         assert one["value"] == pytest.approx(other["value"], rel=1e-4)
     with pytest.raises(HeadscopeError, match="without a masked-LM head"):
         scan(tiny("bert"), texts, gradients=True, progress=Silent())
+
+
+def test_importance_beside_a_real_ablation(minilm: Model) -> None:
+    felt_run = importance(minilm, "tour", gradients=False, progress=Silent())
+    off = ablate(minilm, "tour", progress=Silent())
+    (panel,) = [one for one in panels([felt_run, off]) if "importance" in one.title]
+    (chart,) = panel.charts
+    points = chart.spec()["datasets"]["heads"]
+    assert len(points) == 72
+    effects = {row["name"]: row["delta"] for row in off.effects("head")}
+    table = {(row["layer"], row["head"]): row["value"] for row in felt_run.importance.to_pylist()}
+    for point in points:
+        assert point["effect"] == pytest.approx(effects[point["name"]])
+        assert point["value"] == pytest.approx(table[point["layer"], point["head"]])
+    rho = stats.spearmanr([p["value"] for p in points], [abs(p["effect"]) for p in points])
+    assert f"{rho.statistic:+.2f}" in panel.text[1]

@@ -69,34 +69,36 @@ def _same(felt: Results, ablated: Results) -> bool:
 def _together(felt: Results, ablated: Results) -> Iterator[Panel]:
     metric, lost = ablated.record["intact"][0]["metric"], effects(ablated)
     points = [
-        row | {"importance": row["value"], "effect": lost[row["layer"], row["head"]]}
+        row | {"effect": lost[row["layer"], row["head"]]}
         for row in felt.importance.to_pylist()
         if (row["layer"], row["head"]) in lost
     ]
     if len(points) < 3:
         return
     study = ablated.record["study"]
-    one, other = (np.array([row[key] for row in points]) for key in ("importance", "effect"))
+    one, other = (np.array([row[key] for row in points]) for key in ("value", "effect"))
     how = study["options"]["how"]
     yield Panel(
         f"Does importance tell what is lost? {study['model']['name']} on {study['task']['name']}",
         [
             f"Across: importance (a gradient); up: what {metric} really gains when the head is "
             f"off ({how}).",
-            _said("size of the effect", f"change {metric} more", rank_correlation(one, abs(other))),
-            _said("loss", f"are missed more by {metric}", rank_correlation(one, -other)),
+            _said(f"the size of the effect on {metric}", rank_correlation(one, abs(other)),
+                  ("matter more, one way or the other", "matter less")),
+            _said(f"what {metric} loses without the head", rank_correlation(one, -other),
+                  ("are missed more", "are missed less: the task does better without them")),
         ],
         [Chart("importance-and-effect", "importance and effect", "A point is a head.",
-               scatter("importance", "importance", metric), points)],
+               scatter("value", "importance", metric), points)],
     )  # fmt: skip
 
 
-def _said(what: str, so: str, found: Correlation | None) -> str:
+def _said(what: str, found: Correlation | None, so: tuple[str, str]) -> str:
     """How far importance goes together with something, in words."""
     if found is None:
-        return f"All heads have the same importance or the same {what}: nothing can be said."
+        return f"Importance or {what} is the same for all heads: nothing can be said."
     if found.low <= 0 <= found.high:
         said = "Its interval includes 0: here importance does not tell."
     else:
-        said = f"Heads that are more important {so if found.value > 0 else 'do so less'}."
-    return f"Spearman's correlation of importance with the {what}: {found}. {said}"
+        said = f"Heads that are more important {so[found.value < 0]}."
+    return f"Spearman's correlation of importance with {what}: {found}. {said}"
