@@ -149,8 +149,8 @@ class Parsing:
         gold: Gold = trees.control if job.task == CONTROL else trees.dependencies
         first = tuned(job.kind, parts, gold, self.seed)
         harvest, found = Harvest(), []
-        for seed in range(self.seed, self.seed + self.seeds):
-            one = train(job.kind, parts, gold, first, seed)
+        runs = [(first, seed) for seed in range(self.seed, self.seed + self.seeds)]
+        for one in train(job.kind, parts, gold, runs):
             found.append(self._tried(job, one, test, gold, harvest))
             harvest.counts["trained"] += 1
             self.progress.advance(1)

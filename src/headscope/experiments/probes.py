@@ -14,8 +14,9 @@ pair is ever made: one product of attention with the candidates' weights, one wi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -48,21 +49,28 @@ class Probe(nn.Module, ABC):
         self.sizes = sizes
 
     def forward(self, looks: Looks, vectors: Tensor, itself: bool = False) -> Tensor:
-        """Scores of all candidates of all words.
+        """Scores of all candidates of all words (see `together`)."""
+        return together([self], looks, vectors, itself)[0]
 
-        Args:
-            vectors: (sentence, word, size) static vectors of the words.
-            itself: whether a word may be its own head, as in the control task.
-        """
-        words, root = self.scores(looks, vectors)
-        off = ~looks.real[:, None, :]
-        if not itself:
-            off = off | torch.eye(off.shape[-1], dtype=torch.bool)
-        return torch.cat([root.unsqueeze(2), words.masked_fill(off, FAR)], 2)
-
+    @classmethod
     @abstractmethod
-    def scores(self, looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """(sentence, word, candidate) and (sentence, word) for the root."""
+    def scores(cls, probes: Sequence[Self], looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """(probe, sentence, word, candidate), and (probe, sentence, word) for the root."""
+
+
+def together(probes: Sequence[Probe], looks: Looks, vectors: Tensor, itself: bool) -> Tensor:
+    """(probe, sentence, word, 1 + word) scores of several probes of one kind at once: attention,
+    which is large, is read once for all of them.
+
+    Args:
+        vectors: (sentence, word, size) static vectors of the words.
+        itself: whether a word may be its own head, as in the control task.
+    """
+    words, root = type(probes[0]).scores(probes, looks, vectors)
+    off = ~looks.real[:, None, :]
+    if not itself:
+        off = off | torch.eye(off.shape[-1], dtype=torch.bool)
+    return torch.cat([root.unsqueeze(3), words.masked_fill(off, FAR)], 3)
 
 
 class Attention(Probe):
@@ -70,12 +78,15 @@ class Attention(Probe):
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__(sizes)
-        self.pair = nn.Parameter(torch.zeros(sizes.heads, 2))
+        self.pair = nn.Parameter(0.01 * torch.randn(sizes.heads, 2))
         self.root = nn.Linear(2 * sizes.heads, 1)
 
-    def scores(self, looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        both = looks.words @ self.pair  # (sentence, query, key, 2)
-        return both[..., 0].transpose(1, 2) + both[..., 1], self.root(looks.ends).squeeze(-1)
+    @classmethod
+    def scores(cls, probes: Sequence[Self], looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        both = looks.words @ torch.cat([one.pair for one in probes], 1)  # (..., 2 * probe)
+        to_word, back = both.view(*both.shape[:3], len(probes), 2).movedim(3, 0).unbind(-1)
+        root = torch.stack([one.root(looks.ends).squeeze(-1) for one in probes])
+        return to_word.transpose(2, 3) + back, root
 
     def use(self, looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """(sentence, word, candidate, head): what each head adds to a score, by looking from the
@@ -96,17 +107,23 @@ class AttentionAndWords(Probe):
         self.root = nn.Linear(size, 2 * heads)
         nn.init.zeros_(self.root.weight)
 
-    def scores(self, looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    @classmethod
+    def scores(cls, probes: Sequence[Self], looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
         many, width, _, heads = looks.words.shape
-        given = self.weights(vectors).view(many * width, 4, heads).transpose(1, 2)
-        queries, keys = given[..., :2].contiguous(), given[..., 2:].contiguous()
+        shape = (many * width, len(probes), 4, heads)
+        given = torch.cat([one.weights(vectors) for one in probes], -1).view(shape)
+        queries, keys = (
+            part.permute(0, 3, 1, 2).flatten(2) for part in (given[:, :, :2], given[:, :, 2:])
+        )
         by_query = torch.bmm(looks.words.view(-1, width, heads), queries)
         by_key = torch.bmm(looks.turned.view(-1, width, heads), keys)
-        from_query = by_query.view(many, width, width, 2)  # (sentence, query, key, role)
-        from_key = by_key.view(many, width, width, 2)  # (sentence, key, query, role)
-        looked_at = from_query[..., 0].transpose(1, 2) + from_key[..., 0]  # by the candidate
-        looking = from_query[..., 1] + from_key[..., 1].transpose(1, 2)  # at the candidate
-        return looked_at + looking, (looks.ends * self.root(vectors)).sum(-1)
+        pairs = (many, width, width, len(probes), 2)
+        from_query = by_query.view(pairs).movedim(3, 0)  # (probe, sentence, query, key, role)
+        from_key = by_key.view(pairs).movedim(3, 0)  # (probe, sentence, key, query, role)
+        looked_at = from_query[..., 0].transpose(2, 3) + from_key[..., 0]  # by the candidate
+        looking = from_query[..., 1] + from_key[..., 1].transpose(2, 3)  # at the candidate
+        root = torch.stack([(looks.ends * one.root(vectors)).sum(-1) for one in probes])
+        return looked_at + looking, root
 
     def use(self, looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """See `Attention.use`."""
@@ -130,7 +147,13 @@ class WordsAndDistance(Probe):
         self.no_word = nn.Parameter(torch.zeros(width))
         self.out = nn.Linear(width, 1)
 
-    def scores(self, looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    @classmethod
+    def scores(cls, probes: Sequence[Self], looks: Looks, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        words, root = zip(*(one.own_scores(vectors) for one in probes), strict=True)
+        return torch.stack(words), torch.stack(root)
+
+    def own_scores(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """The scores of this one."""
         word = self.word(vectors)
         far = self.distance(distances(vectors.shape[1]))
         hidden = word[:, :, None] + self.candidate(vectors)[:, None] + far

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from ufal.chu_liu_edmonds import chu_liu_edmonds
 
-from headscope.experiments.probes import KINDS, Attention, AttentionAndWords, Probe, Sizes
+from headscope.experiments.probes import KINDS, Attention, AttentionAndWords, Probe, Sizes, together
 from headscope.experiments.sentences import ROOT, Gold, Ints, Sentence, control
 from headscope.experiments.word_maps import Looks, WordMaps
 
@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 EPOCHS, PATIENCE = 20, 2
 """At most so many epochs; stop when so many have brought nothing on the development part."""
 IGNORED = -100
+SKIPPED = 0.1
+"""Of the groups, that a probe skips."""
 FEW = 1000
 """Sentences that ways of training are compared on."""
 
@@ -33,6 +35,7 @@ class Try:
     hidden: int = 128
 
 
+Run = tuple[Try, int]
 TRIES = {
     "attention": (Try(0.01), Try(0.03), Try(0.1), Try(0.3)),
     "attention and words": (Try(0.001), Try(0.003), Try(0.003, 1e-4), Try(0.01)),
@@ -81,47 +84,80 @@ class Trained:
 
 
 def train(
-    kind: str, parts: tuple[Part, Part], gold: Gold, how: Try, seed: int, *, few: int | None = None
-) -> Trained:
-    """Train a probe on one part until it gets no better on the other.
+    kind: str, parts: tuple[Part, Part], gold: Gold, runs: Sequence[Run], *, few: int | None = None
+) -> list[Trained]:
+    """Train probes of one kind side by side until none gets better on the development part.
+
+    Attention is read once for all of them. Each skips some of the groups, drawn with its own
+    seed, so that seeds differ in what is seen when.
 
     Args:
+        runs: how each is trained, and its seed.
         few: learn from so many sentences only.
     """
     learn, test = parts
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        probe = KINDS[kind](Sizes(learn.maps.heads, learn.table.shape[1], how.hidden))
-    optimizer = torch.optim.Adam(probe.parameters(), how.rate, weight_decay=how.decay)
-    rng, itself = np.random.default_rng(seed), gold is control
+    going = [_Going(_made(kind, learn, *run), *run) for run in runs]
+    groups = [
+        {"params": list(one.probe.parameters()), "lr": one.how.rate, "weight_decay": one.how.decay}
+        for one in going
+    ]
+    optimizer, itself = torch.optim.Adam(groups), gold is control
+    rng = np.random.default_rng(runs[0][1])
     chosen = rng.permutation(len(learn.maps))
     if few is not None:
         sizes = np.cumsum([len(learn.maps.groups[group]) for group in chosen.tolist()])
         chosen = chosen[: int(np.searchsorted(sizes, few)) + 1]
-    best, state, last = -1.0, probe.state_dict(), 0
-    epoch = 0
     for epoch in range(1, EPOCHS + 1):
+        still = [one for one in going if epoch - one.last <= PATIENCE]
         for group in rng.permutation(chosen).tolist():
-            scores = probe(*learn.read(group, probe), itself)
-            target = learn.target(group, gold)
+            now = [one.probe for one in still if one.rng.random() >= SKIPPED]
+            if not now:
+                continue
+            scores = together(now, *learn.read(group, now[0]), itself)
+            target = learn.target(group, gold).expand(len(now), -1, -1)
             loss = nn.functional.cross_entropy(
-                scores.flatten(0, 1), target.flatten(), ignore_index=IGNORED
+                scores.flatten(0, 2), target.flatten(), ignore_index=IGNORED
             )
             optimizer.zero_grad()
-            torch.autograd.backward(loss)
+            torch.autograd.backward(loss * len(now))
             optimizer.step()
-        found = accuracy(probe, test, gold)
-        if found > best:
-            best, state, last = found, copy.deepcopy(probe.state_dict()), epoch
-        elif epoch - last >= PATIENCE:
+        for one, found in zip(
+            still, accuracies([one.probe for one in still], test, gold), strict=True
+        ):
+            one.told(found, epoch)
+        if not still:
             break
-    probe.load_state_dict(state)
-    return Trained(probe, best, how, epoch)
+    return [one.finished() for one in going]
+
+
+class _Going:
+    """A probe that is being trained, and the best that it has been."""
+
+    def __init__(self, probe: Probe, how: Try, seed: int) -> None:
+        self.probe, self.how, self.rng = probe, how, np.random.default_rng(seed)
+        self.best, self.last, self.state = -1.0, 0, copy.deepcopy(probe.state_dict())
+
+    def told(self, score: float, epoch: int) -> None:
+        """How well it does after an epoch."""
+        if score > self.best:
+            self.best, self.last = score, epoch
+            self.state = copy.deepcopy(self.probe.state_dict())
+
+    def finished(self) -> Trained:
+        """The probe at its best."""
+        self.probe.load_state_dict(self.state)
+        return Trained(self.probe, self.best, self.how, self.last)
+
+
+def _made(kind: str, part: Part, how: Try, seed: int) -> Probe:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return KINDS[kind](Sizes(part.maps.heads, part.table.shape[1], how.hidden))
 
 
 def tuned(kind: str, parts: tuple[Part, Part], gold: Gold, seed: int) -> Try:
     """The best of `TRIES` on the development part, each trained on a few sentences."""
-    found = [train(kind, parts, gold, how, seed, few=FEW) for how in TRIES[kind]]
+    found = train(kind, parts, gold, [(how, seed) for how in TRIES[kind]], few=FEW)
     return max(found, key=lambda one: one.score).how
 
 
@@ -135,13 +171,19 @@ def scored(probe: Probe, part: Part, gold: Gold) -> Iterator[tuple[int, Sentence
             yield place, one, made[row, : len(one), : len(one) + 1]
 
 
-def accuracy(probe: Probe, part: Part, gold: Gold) -> float:
-    """The share of words that count whose head is the best candidate."""
-    right = total = 0
-    for _, one, scores in scored(probe, part, gold):
-        right += int((one.scored & (scores.argmax(1) == gold(one))).sum())
-        total += int(one.scored.sum())
-    return right / max(1, total)
+@torch.no_grad()
+def accuracies(probes: Sequence[Probe], part: Part, gold: Gold) -> list[float]:
+    """Of each probe, the share of words that count whose head is the best candidate."""
+    if not probes:
+        return []
+    right, total = torch.zeros(len(probes)), 0
+    for group in range(len(part.maps)):
+        scores = together(probes, *part.read(group, probes[0]), gold is control)
+        rows = [torch.from_numpy(one.scored) for one in part.maps.members(group)]
+        counted = nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        right += ((scores.argmax(-1) == part.target(group, gold)) & counted).sum((1, 2))
+        total += int(counted.sum())
+    return (right / max(1, total)).tolist()
 
 
 def as_tree(scores: Floats) -> Ints:
