@@ -18,6 +18,7 @@ from headscope.ablate import ablate
 from headscope.compare import compare
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
 from headscope.found import Found
+from headscope.importance import importance
 from headscope.look import look
 from headscope.model import Model, wrap
 from headscope.passes import Options
@@ -144,6 +145,19 @@ def test_the_page_renders_and_a_click_shows_the_head(
     page.keyboard.press("Escape")
     assert page.locator("#head[open]").count() == 0
     assert visit.requests == [path.as_uri()]  # the file itself and nothing else
+    assert visit.complaints == []
+
+
+def test_an_experiment_without_maps_renders(
+    browser: Browser, minilm: Model, tmp_path: Path
+) -> None:
+    felt = importance(minilm, "tour", progress=Silent())
+    visit = Visit(browser, felt.report(tmp_path / "report.html"))
+    assert visit.page.locator(".grid").count() == 0
+    assert "Heads are ranked by importance" in visit.page.inner_text("main")
+    visit.page.locator("section.view .chart path[aria-label]").last.click()
+    visit.page.wait_for_selector("#head[open]")
+    assert visit.page.locator("#head-numbers tr").count() > 2
     assert visit.complaints == []
 
 

@@ -44,6 +44,7 @@
   function grid(section, view) {
     const place = section.querySelector(".grid");
     const select = section.querySelector(".grid-text");
+    if (!place) return;
     const show = () => {
       const text = view.maps[select.value];
       if (!text) return;
