@@ -51,6 +51,11 @@ def probe(
         seeds: how many times each probe is trained.
         labels: also tell relations, for LAS.
         cache: bytes that attention may take on disk for each part.
+
+    >>> tour = read("tour", limit=24)
+    >>> found = probe("minilm", tour, tour, seeds=1, progress=Silent())
+    >>> sorted({row["measure"] for row in found.probes.to_pylist()})
+    ['UAS', 'UAS as trees', 'control', 'selectivity']
     """
     model = model if isinstance(model, Model) else load(model)
     model.check_length(max_length)

@@ -225,7 +225,10 @@ def load(
     read = head is not Head.NONE  # then a pooler is read as well
     lacking = sorted(key for key in info["missing_keys"] if read or "pooler" not in key)
     if lacking:
-        how = {Head.CLASSIFIER: "; fine-tune it first (headscope finetune)"}.get(head, "")
+        how = {
+            Head.CLASSIFIER: "; fine-tune it first (headscope finetune)",
+            Head.MASKED_LM: "; it came without its masked-LM head",
+        }.get(head, "")
         raise ModelError(
             f"{name}: the checkpoint lacks {len(lacking)} weights of the model, such as "
             f"{lacking[0]}, which transformers would fill with random numbers{how}"
