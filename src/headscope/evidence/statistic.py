@@ -29,6 +29,7 @@ class Unit(StrEnum):
     SHARE = "share"  # of attention or of cases, 0 to 1
     POINTS = "points"  # a difference of shares, -1 to 1
     NATS = "nats"  # entropy, divergence
+    GAINED = "nats gained"  # a difference of such, or of log-odds, on either side of 0
     TIMES = "times"  # a multiple of what it is compared with
     GRADIENT = "gradient"  # how much a loss changes with something
 

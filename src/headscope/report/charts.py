@@ -79,7 +79,7 @@ def _axis(unit: str) -> alt.Axis:
         return alt.Axis(labelExpr=POINTS)
     if unit == "nats gained":
         return alt.Axis(format="+.3~f")
-    return alt.Axis(format={"share": "%", "gradient": ".3~g"}.get(unit, ".1f"))
+    return alt.Axis(format={"share": "%", "gradient": ".3~g"}.get(unit, ".2~f"))
 
 
 def _ink(rows: list[Row], unit: str) -> alt.Color:
