@@ -46,7 +46,8 @@ def panel(view: View) -> Panel | None:
         f"{sizes['dev']:,} others. Words: {words}. Control: each word type has been assigned for "
         "good to the first word, the last, or itself; selectivity is what a probe finds beyond "
         "what it could learn by heart (Hewitt and Liang 2019). Random layers: the same model, "
-        "embeddings kept. In the last column BERT-base on the whole treebank."
+        "embeddings kept. In the last column BERT-base on the whole Wall Street Journal, for "
+        "comparison."
     )
     return Panel(
         "Probes", [text], [],
