@@ -24,7 +24,7 @@ from headscope.analyses.shape_features import (
 from headscope.analyses.twins import twin_features
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
-from headscope.model import LayerAttention, Model
+from headscope.model import LayerAttention, Model, untrained
 from headscope.model.workspace import Workspace
 from headscope.progress import Silent
 from tests.tiny import tiny, tiny_that_knows_nothing
@@ -269,3 +269,14 @@ def test_a_model_that_knows_nothing_has_no_shapes() -> None:
     found = hs.scan(model, corpus_of(texts), only=["patterns"], progress=Silent())
     rows = [row for row in found.heads.to_pylist() if row["head"] is not None]
     assert all(row["value"] == (row["group"] == "heterogeneous") for row in rows)
+
+
+def test_random_weights_have_no_shapes(minilm: Model) -> None:
+    """Maps unlike any that were labelled: faint, and everywhere."""
+    found = hs.scan(untrained(minilm), read("tour"), only=["patterns"], progress=Silent())
+    whole = {
+        row["group"]: row["value"]
+        for row in found.heads.to_pylist()
+        if row["statistic"] == "shape" and row["layer"] is None
+    }
+    assert whole["heterogeneous"] > 0.98

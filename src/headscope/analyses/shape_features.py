@@ -16,8 +16,8 @@ from torch import Tensor
 from headscope.model.attention import STRIDE, band
 from headscope.model.workspace import Workspace
 
-NEAR = 3
-"""Offsets that make a diagonal."""
+NEAR, WIDE = 3, 8
+"""Offsets that make a diagonal, and offsets around it."""
 COLUMNS = 3
 """Columns of each sentence that are looked at."""
 COUNTS = 0.6
@@ -29,7 +29,7 @@ FAINTEST = 0.15**0.5
 TINY = 1e-6
 EDGE = 1e-4
 """Ink that nobody sees."""
-PROFILE = 3
+PROFILE = 6
 """Columns of all rows whose ink is told, the darkest first."""
 
 
@@ -70,8 +70,8 @@ class Tokens:
     @cached_property
     def inside(self) -> Tensor:
         """(example, 1, query, offset) whether there is a token at this offset."""
-        padded = torch.nn.functional.pad(self.real, (NEAR, NEAR))
-        return padded.unfold(1, 2 * NEAR + 1, 1)[:, None]
+        padded = torch.nn.functional.pad(self.real, (WIDE, WIDE))
+        return padded.unfold(1, 2 * WIDE + 1, 1)[:, None]
 
     @cached_property
     def mean_rows(self) -> Tensor:
@@ -238,7 +238,9 @@ class Ink:
         for column in range(self.place.shape[-1]):
             kept = self.column[..., column] * ~self.counted[..., column]
             self.ink.scatter_(-1, self.place[..., column, None], kept.unsqueeze(-1))
-        near = band(self.ink, NEAR) * tokens.inside
+        inside = tokens.inside
+        wide = band(self.ink, WIDE) * inside
+        near = wide[..., WIDE - NEAR : WIDE + NEAR + 1].contiguous()
         self.near = near.amax(-1)
         self.weight = torch.linalg.vecdot(near, near)
         rows = tokens.mean_rows[:, None, None]
@@ -253,12 +255,19 @@ class Ink:
         yield "three_away", torch.maximum(each[..., 0], each[..., -1])
         yield "near", tokens.mean(self.near / self.largest)
         yield from self._above("near", self.near, self.floors)
+        behind, ahead = wide[..., :WIDE].sum(-1), wide[..., WIDE + 1 :].sum(-1)
+        around = behind + ahead + wide[..., WIDE]
+        level = tokens.mean(around / inside.sum(-1).clamp_min(1))
+        yield "band_over_rest", (level / (tokens.mean(self.rest) + 0.01)).log1p()
+        behind, ahead = tokens.mean(behind), tokens.mean(ahead)
+        yield "one_sided", (ahead - behind).abs() / (ahead + behind + TINY)
+        yield "wide", tokens.mean(wide.amax(-1) / self.largest)
         yield "near_weight", tokens.mean(self.weight)
 
     def others(self) -> Iterator[tuple[str, Tensor]]:
         """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
         tokens = self.tokens
-        band(self.ink, NEAR).mul_(~tokens.inside)
+        band(self.ink, NEAR).mul_(~tokens.inside[..., WIDE - NEAR : WIDE + NEAR + 1])
         found = self.ink.amax(-1)
         known = torch.maximum(self.most, self.near).clamp_min(TINY)
         yield "else", tokens.mean(found / self.largest)
