@@ -19,7 +19,7 @@ from headscope.model.adapters import Adapter
 from headscope.model.attention import Visible
 from headscope.model.batch import Batch
 from headscope.model.loading import Model
-from headscope.model.outlet import OPEN, HeadOutputs, changing
+from headscope.model.outlet import HeadOutputs, changing
 from headscope.model.tap import Tap, installed, lock_of
 
 
@@ -52,32 +52,14 @@ class Live(Tap):
         self.weights.append(weights)
         self.masks.append(self.visible(mask))
 
-    def attend(
-        self,
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attention_mask: Tensor | None,
-        scaling: float | None = None,
-        dropout: float = 0.0,
-        **options: Any,
-    ) -> tuple[Tensor, None]:
-        """Attention as transformers' eager function computes it (see `Tap.attend`)."""
-        if outlet := OPEN.get(self.model):
-            outlet.see(value, attention_mask)
-        groups = query.shape[1] // key.shape[1]
-        if groups > 1:
-            key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
-        scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    def weigh(
+        self, query: Tensor, key: Tensor, scaling: float, biases: list[Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """The same as a tap's, in memory of its own and in the graph."""
         scores = torch.matmul(query.float() * scaling, key.float().mT)
-        if options.get("position_bias") is not None:
-            scores = scores + options["position_bias"]
-        if attention_mask is not None:
-            scores = scores + self.visible(attention_mask).bias
-        weights = torch.softmax(scores, -1)
-        self.show(module, weights, attention_mask, value)
-        return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
+        for bias in biases:
+            scores = scores + bias
+        return torch.softmax(scores, -1), scores
 
 
 @dataclass

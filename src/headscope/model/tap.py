@@ -153,18 +153,30 @@ class Tap:
         if groups > 1:  # grouped-query attention: several heads share keys and values
             key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
         scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+        biases = [] if options.get("position_bias") is None else [options["position_bias"]]
+        if attention_mask is not None:
+            biases.append(self.visible(attention_mask).bias)
+        weights, scores = self.weigh(query, key, scaling, biases)
+        self.show(module, weights, attention_mask, given, scores)
+        return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
+
+    def weigh(
+        self, query: Tensor, key: Tensor, scaling: float, biases: list[Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """(example, head, query, key) weights and scores, in memory that the next layer uses too.
+
+        Args:
+            query, key: (example, head, token, size)
+            biases: what is added to scores before the softmax.
+        """
         size = (*query.shape[:3], key.shape[2])
         scores = self.space.take("scores", size, query)
         rows, columns = (part.float().contiguous().flatten(0, 1) for part in (query, key))
         flat = scores.flatten(0, 1)  # one product for all heads of all examples
         torch.baddbmm(flat, rows, columns.mT, beta=0, alpha=scaling, out=flat)
-        if options.get("position_bias") is not None:
-            scores += options["position_bias"]
-        if attention_mask is not None:
-            scores += self.visible(attention_mask).bias
-        weights = torch.softmax(scores, -1, out=self.space.take("weights", size, query))
-        self.show(module, weights, attention_mask, given, scores)
-        return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
+        for bias in biases:
+            scores += bias
+        return torch.softmax(scores, -1, out=self.space.take("weights", size, query)), scores
 
 
 @contextmanager
