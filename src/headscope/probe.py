@@ -117,7 +117,10 @@ def _work(work: Parsing, corpus: str, folder: RunFolder | None) -> Results:
     sizes = {name: len(some) for name, some in work.parts.items()}
     shown.say(", ".join(f"{name}: {size:,} sentences" for name, size in sizes.items()))
     shown.begin(f"{work.model.name} on {corpus}: probes", work.cost)
-    work.harvest = run(JOBS, work.work, folder, 0, work)
+    try:
+        work.harvest = run(JOBS, work.work, folder, 0, work)
+    finally:
+        work.close()
     shown.end()
     found = work.statistics()
     place = (corpus, work.model.weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from io import BytesIO
 from pathlib import Path
 
 import networkx as nx
@@ -50,7 +51,7 @@ def part_of(model: Model, examples: list[Example], size: int = 5, room: int = 1 
     types = sorted({word for one in some for word in one.words})
     torch.manual_seed(3)
     index = [torch.tensor([types.index(word) for word in one.words]) for one in some]
-    return Part(WordMaps(model, some, Silent(), room=room), torch.randn(len(types), size), index)
+    return Part(WordMaps(model, some, BytesIO(), room=room), torch.randn(len(types), size), index)
 
 
 def slow_maps(model: Model, one: Sentence) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +31,7 @@ from headscope.experiments.probing import (
     uses,
 )
 from headscope.experiments.sentences import Gold, Ints, Sentence
-from headscope.experiments.word_maps import ROOM, WordMaps
+from headscope.experiments.word_maps import ROOM, Store, WordMaps
 from headscope.model import Model, untrained
 from headscope.progress import Silent
 
@@ -96,6 +98,7 @@ class Parsing:
     def __post_init__(self) -> None:
         self.harvest = Harvest()
         self._maps: tuple[str, dict[str, Part]] = ("", {})
+        self._files = ExitStack()
         self._labellers: dict[str, Labeller] = {}
 
     @cached_property
@@ -126,15 +129,21 @@ class Parsing:
     def part(self, weights: str, name: str) -> Part:
         """A part with the attention of a model; that of one model is kept at a time."""
         if self._maps[0] != weights:
+            self.close()
             self._maps = (weights, {})
         known = self._maps[1]
         if name not in known:
             some = self.parts[name]
-            maps = WordMaps(self._model(weights), some, Silent(), room=self.room,
-                            folder=self.folder)  # fmt: skip
+            file = self._files.enter_context(temporary(self.folder))
+            maps = WordMaps(self._model(weights), some, file, room=self.room)
             index = [torch.tensor([self.types[word] for word in one.words]) for one in some]
             known[name] = Part(maps, self.table, index)
         return known[name]
+
+    def close(self) -> None:
+        """Let go of the attention that is kept."""
+        self._files.close()
+        self._maps = ("", {})
 
     def _model(self, weights: str) -> Model:
         if weights in (TRAINED, NONE):
@@ -272,6 +281,13 @@ class Parsing:
         return {"probe": probe, "weights": weights, "measure": measure,
                 "value": float(found.value), "low": low, "high": high, "n": int(found.n),
                 "spread": None}  # fmt: skip
+
+
+@contextmanager
+def temporary(folder: Path | None) -> Iterator[Store]:
+    """A file without a name, gone when it is closed, or when the process is."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        yield cast(Store, file)
 
 
 def _right(sentence: Sentence, heads: Ints, gold: Gold) -> int:

@@ -6,11 +6,10 @@ computed again whenever it is asked for.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from io import BufferedRandom, BytesIO
 
 import numpy as np
 import torch
@@ -20,7 +19,6 @@ from headscope.corpus import Budget, plan
 from headscope.errors import HeadscopeError
 from headscope.experiments.sentences import Sentence
 from headscope.model import LayerAttention, Model
-from headscope.progress import Silent
 
 TOGETHER = Budget(768, 24_000)
 """Words, and words squared, of the sentences that are read together."""
@@ -28,6 +26,8 @@ ROOM = 4 << 30
 """Bytes that the file may have."""
 KEPT = np.float16
 """What weights are kept as: 11 bits of each."""
+Store = BufferedRandom | BytesIO
+"""Where they are kept: a file that is open, or memory."""
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,22 @@ class Looks:
 
 
 class WordMaps:
-    """The attention of a model on sentences, group by group."""
+    """The attention of a model on sentences, group by group, in a file that is open."""
 
     def __init__(
         self,
         model: Model,
         sentences: Sequence[Sentence],
-        progress: Silent,
+        file: Store,
         *,
         room: int = ROOM,
-        folder: Path | None = None,
     ) -> None:
         self.model, self.sentences = model, sentences
         self.heads = model.layers * model.heads
         self.groups = plan([len(one) for one in sentences], TOGETHER)
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (it is gone with this object)
+        self._file = file
         self._starts: dict[int, int] = {}
-        self._fill(room, progress)
+        self._fill(room)
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -76,7 +75,7 @@ class WordMaps:
         """The sentences of a group."""
         return [self.sentences[place] for place in self.groups[group]]
 
-    def _fill(self, room: int, progress: Silent) -> None:
+    def _fill(self, room: int) -> None:
         end = 0
         for group in range(len(self)):
             size = self._count(group) * np.dtype(KEPT).itemsize
@@ -93,7 +92,6 @@ class WordMaps:
                     ) from None
                 self._starts[group] = end
                 end += size
-            progress.advance(len(self.groups[group]))
 
     def _shape(self, group: int) -> tuple[int, int]:
         members = self.members(group)
@@ -111,7 +109,8 @@ class WordMaps:
             return Looks(words, ends, looks.real)
         many, width = self._shape(group)
         self._file.seek(self._starts[group])
-        flat = np.fromfile(self._file, KEPT, self._count(group))
+        flat = np.empty(self._count(group), KEPT)
+        self._file.readinto(flat.data)
         values = torch.from_numpy(flat).float()
         inner = many * width * width * self.heads
         return Looks(
