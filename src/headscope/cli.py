@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,6 @@ from headscope.analyses import about, analyses
 from headscope.found import Found
 from headscope.model import Head, load
 from headscope.passes import Options
-from headscope.progress import progress_for_terminal
 from headscope.report import write_report
 from headscope.report.figures import write_figures
 from headscope.study import scan
@@ -40,6 +38,7 @@ from headscope.verbs import (
     finish,
     plainly,
     summary,
+    told,
 )
 
 __all__ = ["app", "experiment_verbs", "main"]
@@ -141,8 +140,7 @@ def scan_command(
             weights=weights,
         ),
         gradients=gradients,
-        progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
+        **told(),
     )
     finish(found, out, figures, as_json)
 
@@ -156,19 +154,15 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Everything, on the bundled model and texts; ends with the report's path."""
-    command = ["headscope", *sys.argv[1:]]
     found = scan(
         "minilm",
         "tour",
         "tour-pairs",
         out=out,
         options=Options(random_weights=True, rules=corpus.Rules(min_count=20)),
-        progress=progress_for_terminal(),
-        command=command,
+        **told(),
     )
-    off = ablate(
-        "minilm", "tour", out=out / "ablation", progress=progress_for_terminal(), command=command
-    )
+    off = ablate("minilm", "tour", out=out / "ablation", **told())
     page = write_report([off, found], out / "report.html").resolve()
     if as_json:
         print(json.dumps(summary(found, page) | {"effects": off.effects()}, indent=2))

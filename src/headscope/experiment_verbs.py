@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +20,6 @@ from headscope.importance import importance
 from headscope.model import load
 from headscope.passes import Options
 from headscope.probe import probe
-from headscope.progress import progress_for_terminal
 from headscope.tasks import task
 from headscope.verbs import (
     Device,
@@ -41,6 +39,7 @@ from headscope.verbs import (
     app,
     finish,
     plainly,
+    told,
 )
 
 
@@ -76,8 +75,7 @@ def compare_command(
         out=out,
         only=only.split(",") if only else None,
         options=Options(max_length, seed=seed, rules=corpus.Rules(min_count=min_count)),
-        progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
+        **told(),
     )
     finish(found, out, figures, as_json)
 
@@ -123,8 +121,7 @@ def ablate_command(
         budget=Decider(margin, error) if budget else None,
         max_length=max_length,
         seed=seed,
-        progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
+        **told(),
     )
     finish(found, out, figures, as_json)
 
@@ -161,8 +158,7 @@ def importance_command(
         gradients=gradients,
         max_length=max_length,
         seed=seed,
-        progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
+        **told(),
     )
     finish(found, out, figures, as_json)
 
@@ -219,8 +215,7 @@ def probe_command(
         max_length=max_length,
         seed=seed,
         cache=round(cache * (1 << 30)),
-        progress=progress_for_terminal(),
-        command=["headscope", *sys.argv[1:]],
+        **told(),
     )
     finish(found, out, figures, as_json)
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from headscope.errors import HeadscopeError
 from headscope.found import Found
 from headscope.interrupt import interruptible
+from headscope.progress import progress_for_terminal
 from headscope.terminal import show
 
 app = typer.Typer(
@@ -86,6 +87,11 @@ Only = Annotated[str | None, typer.Option(help="Names of analyses, with commas."
 Limit = Annotated[int | None, typer.Option(help="Only the first so many texts or examples.")]
 MinCount = Annotated[int, typer.Option(min=1, help="Leave out relations with fewer instances.")]
 ModelName = Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")]
+
+
+def told() -> dict[str, Any]:
+    """What every verb that makes a run hands over: who is shown how far it is, and the command."""
+    return {"progress": progress_for_terminal(), "command": ["headscope", *sys.argv[1:]]}
 
 
 def finish(found: Found, out: Path, figures: Path | None, as_json: bool) -> None:
