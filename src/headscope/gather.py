@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from headscope.analyses import Analysis, Inputs, described
 from headscope.analyses.maps import MAPS
 from headscope.analyses.patterns import SHAPES, Patterns
+from headscope.corpus import Pieces, bucket_of
 from headscope.evidence import Harvest, Statistic, best_rows, rows
 from headscope.experiments.sensitivity import Gradients
 from headscope.passes import Pass
@@ -112,6 +114,18 @@ def sizes(one: Pass) -> Row:
         "cut": one.survey.cut,
         "lost": one.survey.lost,
         "buckets": len(one.survey.units),
+    }
+
+
+def sizes_of(texts: Sequence[Pieces], examples: int) -> Row:
+    """The same of texts that are at hand, for so many examples."""
+    return {
+        "examples": examples,
+        "pieces": sum(len(one) for one in texts),
+        "longest": max(len(one) for one in texts),
+        "cut": sum(one.lost > 0 for one in texts),
+        "lost": sum(one.lost for one in texts),
+        "buckets": len({bucket_of(one.example.unit) for one in texts}),
     }
 
 

@@ -13,6 +13,7 @@ from headscope.evidence import Statistic, best_rows, rows
 from headscope.experiments.importance import Importance
 from headscope.experiments.sensitivity import Gradients
 from headscope.found import Found
+from headscope.gather import sizes_of
 from headscope.model import Model, load
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
@@ -82,14 +83,12 @@ def _work(work: Importance, folder: RunFolder | None) -> Results:
     for kind, found in parts:
         made.append(rows(found, kind.name, *place))
         best.append(best_rows(found, kind.name, *place))
-    sizes = [len(text) for case in work.cases for text in case.texts]
+    texts = [text for case in work.cases for text in case.texts]
     record: dict[str, Any] = {
         "tables": ["heads", "chosen", "importance"],
         "analyses": [described(kind.name, kind, found) for kind, found in parts],
         "corpora": [
-            {"corpus": place[0], "weights": place[1], "examples": len(work.cases),
-             "pieces": sum(sizes), "longest": max(sizes), "cut": 0, "lost": 0,
-             "buckets": len({case.example.unit for case in work.cases})}
+            {"corpus": place[0], "weights": place[1]} | sizes_of(texts, len(work.cases))
         ],
         "left_out": {},
         "stability": work.stability(),

@@ -18,6 +18,7 @@ from headscope.experiments.parsing import JOBS, Parsing, held_out
 from headscope.experiments.sentences import Sentence, sentences
 from headscope.experiments.word_maps import ROOM
 from headscope.found import Found
+from headscope.gather import sizes_of
 from headscope.model import Model, load
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
@@ -124,18 +125,11 @@ def _work(work: Parsing, corpus: str, folder: RunFolder | None) -> Results:
     shown.end()
     found = work.statistics()
     place = (corpus, work.model.weights)
-    test = work.parts["test"]
+    texts = [one.pieces for one in work.parts["test"]]
     record: dict[str, Any] = {
         "tables": ["heads", "chosen", "probes"],
         "analyses": [described(Parsing.name, Parsing, found)],
-        "corpora": [
-            {"corpus": corpus, "weights": place[1], "examples": len(test),
-             "pieces": sum(len(one.pieces) for one in test),
-             "longest": max(len(one.pieces) for one in test),
-             "cut": sum(one.pieces.lost > 0 for one in test),
-             "lost": sum(one.pieces.lost for one in test),
-             "buckets": len({one.unit for one in test})}
-        ],
+        "corpora": [{"corpus": corpus, "weights": place[1]} | sizes_of(texts, len(texts))],
         "left_out": {},
         "sentences": sizes,
     }  # fmt: skip

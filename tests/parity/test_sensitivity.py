@@ -25,7 +25,7 @@ from headscope.model import Model, wrap
 from headscope.progress import Silent
 from headscope.report.panels import panels
 from headscope.study import scan
-from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task
+from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task, task
 from tests.tiny import CONFIGS, tiny, tokenizer
 from tests.unit.examples import corpus_of
 
@@ -257,3 +257,13 @@ def test_importance_beside_a_real_ablation(minilm: Model) -> None:
         assert point["value"] == pytest.approx(table[point["layer"], point["head"]])
     rho = stats.spearmanr([p["value"] for p in points], [abs(p["effect"]) for p in points])
     assert f"{rho.statistic:+.2f}" in panel.text[1]
+
+
+def test_texts_that_are_cut_are_told(minilm: Model) -> None:
+    found = importance(minilm, "tour", gradients=False, max_length=8, progress=Silent())
+    (corpus,) = found.record["corpora"]
+    texts = minilm.encode([text for one in task("tour").examples for text in (
+        Example(one.id, text=one.text), Example(one.id, text=one.pair or ""))])  # fmt: skip
+    assert corpus["cut"] == sum(len(one) > 8 for one in texts) > 0
+    assert corpus["lost"] == sum(max(0, len(one) - 8) for one in texts)
+    assert corpus["longest"] == 8
