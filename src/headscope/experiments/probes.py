@@ -112,16 +112,15 @@ class AttentionAndWords(Probe):
         many, width, _, heads = looks.words.shape
         shape = (many * width, len(probes), 4, heads)
         given = torch.cat([one.weights(vectors) for one in probes], -1).view(shape)
-        queries, keys = (
-            part.permute(0, 3, 1, 2).flatten(2) for part in (given[:, :, :2], given[:, :, 2:])
-        )
-        by_query = torch.bmm(looks.words.view(-1, width, heads), queries)
-        by_key = torch.bmm(looks.turned.view(-1, width, heads), keys)
-        pairs = (many, width, width, len(probes), 2)
-        from_query = by_query.view(pairs).movedim(3, 0)  # (probe, sentence, query, key, role)
-        from_key = by_key.view(pairs).movedim(3, 0)  # (probe, sentence, key, query, role)
-        looked_at = from_query[..., 0].transpose(2, 3) + from_key[..., 0]  # by the candidate
-        looking = from_query[..., 1] + from_key[..., 1].transpose(2, 3)  # at the candidate
+        queries, keys = given[:, :, :2].flatten(1, 2), given[:, :, 2:].flatten(1, 2)
+        # weights on the left: the gradient is then a product along the heads, ten times as fast
+        by_query = torch.bmm(queries, looks.words.view(-1, width, heads).mT)
+        by_key = torch.bmm(keys, looks.turned.view(-1, width, heads).mT)
+        pairs = (many, width, len(probes), 2, width)
+        from_query = by_query.view(pairs).permute(2, 3, 0, 1, 4)  # (probe, role, s, query, key)
+        from_key = by_key.view(pairs).permute(2, 3, 0, 1, 4)  # (probe, role, s, key, query)
+        looked_at = from_query[:, 0].mT + from_key[:, 0]  # by the candidate
+        looking = from_query[:, 1] + from_key[:, 1].mT  # at the candidate
         root = torch.stack([(looks.ends * one.root(vectors)).sum(-1) for one in probes])
         return looked_at + looking, root
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -57,20 +57,23 @@ class Part:
     maps: WordMaps
     table: Tensor
     index: list[Tensor]
+    _made: dict[tuple[int, Gold | None], Tensor] = field(default_factory=dict, repr=False)
 
     def read(self, group: int, probe: Probe) -> tuple[Looks, Tensor]:
         """What a probe is shown of a group."""
         looks = self.maps.read(group) if probe.looks else self.maps.bare(group)
-        rows = [self.index[place] for place in self.maps.groups[group]]
-        return looks, self.table[nn.utils.rnn.pad_sequence(rows, batch_first=True)]
+        if (group, None) not in self._made:
+            rows = [self.index[place] for place in self.maps.groups[group]]
+            self._made[group, None] = nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        return looks, self.table[self._made[group, None]]
 
     def target(self, group: int, gold: Gold) -> Tensor:
         """(sentence, word) what is right; `IGNORED` where that is not known."""
-        rows = []
-        for one in self.maps.members(group):
-            found = torch.from_numpy(gold(one))
-            rows.append(found.masked_fill(found < ROOT, IGNORED))
-        return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=IGNORED)
+        if (group, gold) not in self._made:
+            rows = [torch.from_numpy(gold(one)) for one in self.maps.members(group)]
+            found = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=IGNORED)
+            self._made[group, gold] = found.masked_fill(found < ROOT, IGNORED)
+        return self._made[group, gold]
 
 
 @dataclass(frozen=True)
