@@ -9,6 +9,8 @@ from headscope.model.fresh import fresh, untrained
 from headscope.model.live import Gates, gated
 from headscope.model.loading import Head, Model, load, wrap
 from headscope.model.outlet import HeadOutputs, changing
+from headscope.model.pruned import remove
+from headscope.model.removal import kept_of
 from headscope.model.tap import watch
 from headscope.model.words import Units, WordAttention
 
@@ -31,8 +33,10 @@ __all__ = [
     "gated",
     "how_named",
     "in_band",
+    "kept_of",
     "load",
     "reads_first_only",
+    "remove",
     "share",
     "untrained",
     "watch",

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
+from torch import nn
 from transformers import (
+    AutoConfig,
     AutoModel,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
@@ -26,10 +28,11 @@ from transformers.utils import logging
 from headscope.corpus import Example, Pieces, encode
 from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.model import bundled
-from headscope.model.adapters import Adapter
+from headscope.model.adapters import Adapter, family_of
 from headscope.model.attention import LayerAttention
 from headscope.model.batch import Batch, make_batch
 from headscope.model.finding import UNLIMITED, find_attention, pad_id
+from headscope.model.removal import kept_of, restored
 from headscope.model.roles import Roles
 from headscope.model.tap import Observer, Tap, watch
 
@@ -87,6 +90,10 @@ class Model:
     def __repr__(self) -> str:
         random = "" if self.weights == "trained" else " (random weights)"
         shape = f"{self.layers} layers x {self.heads} heads"
+        kept = kept_of(self.network.config)
+        if kept is not None:
+            left = sum(len(some) for some in kept)
+            shape = f"{self.layers} layers, {left} of {self.layers * self.heads} heads"
         kind = self.network.config.model_type
         return f"{self.name}{random}: {kind}, {shape}, at most {self.max_length} tokens"
 
@@ -212,14 +219,19 @@ def load(
     try:
         with hushed():
             tokenizer = AutoTokenizer.from_pretrained(place, **options)
-            network, info = CLASSES[head].from_pretrained(
-                place,
-                dtype=getattr(torch, dtype),
-                use_safetensors=None if allow_pickle else True,
-                output_loading_info=True,
-                **options,
-            )
-            network = network.to(device)
+            config = AutoConfig.from_pretrained(place, **options)
+            if kept_of(config) is not None:
+                made = CLASSES[head].from_config(config, dtype=getattr(torch, dtype))
+                network, info = restored(Path(place), made)
+            else:
+                network, info = CLASSES[head].from_pretrained(
+                    place,
+                    dtype=getattr(torch, dtype),
+                    use_safetensors=None if allow_pickle else True,
+                    output_loading_info=True,
+                    **options,
+                )
+            nn.Module.to(network, device)
     except LOADING as error:
         raise ModelError(explain(name, error)) from error
     read = head is not Head.NONE  # then a pooler is read as well
@@ -268,11 +280,15 @@ def wrap(
         raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
     network.train(False)
     headed, network = network, cast(PreTrainedModel, network.base_model)
-    adapter, layers, heads = find_attention(network, tokenizer)
-    adapter = adapter.placed(network)
+    kept, known = kept_of(network.config), family_of(network.config)
+    if kept is not None and known is not None:
+        adapter, layers, heads = known, len(kept), int(network.config.num_attention_heads)
+    else:
+        adapter, layers, heads = find_attention(network, tokenizer)
+        adapter = adapter.placed(network)
     limits = [adapter.max_length(network.config), tokenizer.model_max_length]
-    known = [int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
-    limit = min(known, default=UNLIMITED)
+    stated = [int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
+    limit = min(stated, default=UNLIMITED)
     model = Model(name, network, tokenizer, adapter, layers, heads, limit, weights)
     model.headed = headed if headed is not network else None
     return model

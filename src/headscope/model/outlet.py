@@ -24,6 +24,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
+from headscope.model.removal import check_intact
 
 OURS = "headscope_"
 """How the names of our attention functions begin."""
@@ -89,6 +90,7 @@ class Outlet(Layers):
     """The open outlet of a network: who changes the outputs of its heads, in turn."""
 
     def __init__(self, network: PreTrainedModel, adapter: Adapter, heads: int) -> None:
+        check_intact(network)
         super().__init__(network, adapter)
         self.heads = heads
         self.changes: list[Change] = []

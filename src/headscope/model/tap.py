@@ -26,6 +26,7 @@ from headscope.model.attention import LayerAttention, Visible
 from headscope.model.batch import Batch
 from headscope.model.norms import Norms
 from headscope.model.outlet import OPEN, route
+from headscope.model.removal import check_intact
 from headscope.model.workspace import Workspace
 
 Observer = Callable[[LayerAttention], None]
@@ -190,6 +191,7 @@ def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Itera
 @contextmanager
 def installed(tap: Tap) -> Iterator[None]:
     """Have a tap see its model's attention for the time of a `with`."""
+    check_intact(tap.model)
     with held(tap.model), ExitStack() as undo:
         if tap.adapter.route is Route.FUNCTION:
             route(tap.model, tap.attend, undo)

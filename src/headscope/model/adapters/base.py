@@ -37,6 +37,11 @@ class Adapter:
         output, feed: where in a layer its attention's output projection is, and what its
             feed-forward network begins with; empty: wherever one of the known places is.
         value: where its value projection is (only with a hook).
+        core: where in a layer its attention is computed; with `into`, what removing heads needs.
+        into: in the core, the projections into its heads; one that makes queries, keys and values
+            at once makes them in this order.
+        width, count: attributes of the core that hold its heads' summed size, their number.
+        bias: which argument of the core is a bias with a row for each head.
     """
 
     family: str
@@ -47,6 +52,11 @@ class Adapter:
     output: str = ""
     feed: str = ""
     value: str = ""
+    core: str = ""
+    into: tuple[str, ...] = ()
+    width: str = ""
+    count: str = ""
+    bias: int | None = None
 
     def max_length(self, config: PretrainedConfig) -> int | None:
         """How many tokens the model can take; None where it sets no limit."""

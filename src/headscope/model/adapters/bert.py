@@ -2,4 +2,12 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-BERT = register(Adapter("bert", output="attention.output.dense", feed="intermediate"))
+BERT = register(
+    Adapter(
+        "bert",
+        output="attention.output.dense",
+        feed="intermediate",
+        core="attention.self",
+        into=("query", "key", "value"),
+    )
+)

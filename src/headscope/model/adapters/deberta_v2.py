@@ -10,5 +10,8 @@ DEBERTA_V2 = register(
         output="attention.output.dense",
         feed="intermediate",
         value="attention.self.value_proj",
+        core="attention.self",
+        into=("query_proj", "key_proj", "value_proj", "pos_key_proj", "pos_query_proj"),
+        count="num_attention_heads",
     )
 )

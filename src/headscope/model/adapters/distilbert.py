@@ -2,4 +2,12 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-DISTILBERT = register(Adapter("distilbert", output="attention.out_lin", feed="ffn"))
+DISTILBERT = register(
+    Adapter(
+        "distilbert",
+        output="attention.out_lin",
+        feed="ffn",
+        core="attention",
+        into=("q_lin", "k_lin", "v_lin"),
+    )
+)

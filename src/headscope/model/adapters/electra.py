@@ -1,5 +1,8 @@
 """ELECTRA: BERT's attention, embeddings of a size of their own."""
 
-from headscope.model.adapters.base import Adapter, register
+from dataclasses import replace
 
-ELECTRA = register(Adapter("electra", output="attention.output.dense", feed="intermediate"))
+from headscope.model.adapters.base import register
+from headscope.model.adapters.bert import BERT
+
+ELECTRA = register(replace(BERT, family="electra"))

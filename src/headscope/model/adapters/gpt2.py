@@ -2,4 +2,8 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-GPT2 = register(Adapter("gpt2", output="attn.c_proj", feed="mlp"))
+GPT2 = register(
+    Adapter(
+        "gpt2", output="attn.c_proj", feed="mlp", core="attn", into=("c_attn",), width="split_size"
+    )
+)

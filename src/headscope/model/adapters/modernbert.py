@@ -2,4 +2,6 @@
 
 from headscope.model.adapters.base import Adapter, register
 
-MODERNBERT = register(Adapter("modernbert", output="attn.Wo", feed="mlp"))
+MODERNBERT = register(
+    Adapter("modernbert", output="attn.Wo", feed="mlp", core="attn", into=("Wqkv",))
+)

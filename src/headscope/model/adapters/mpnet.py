@@ -11,5 +11,9 @@ MPNET = register(
         output="attention.attn.o",
         feed="intermediate",
         value="attention.attn.v",
+        core="attention.attn",
+        into=("q", "k", "v"),
+        width="all_head_size",
+        bias=2,
     )
 )

@@ -1,0 +1,40 @@
+"""A model that has lost heads: made from an intact one."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import cast
+
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from headscope.model.loading import Model
+from headscope.model.removal import check_intact, shrink
+from headscope.naming import Named, named_heads
+
+
+def remove(model: Model, heads: Named, means: Tensor | None = None) -> Model:
+    """A model without some heads: smaller matrices, the same outputs as with these heads at zero.
+
+    Args:
+        heads: `"L3.H4"`, `"L3"` for a layer, several with commas or in a list, (layer, head).
+        means: (layer, head, size) what a head gives on average (see `mean_outputs`): it is added
+            to the output's bias, so that the head is replaced by its mean and not by nothing.
+
+    >>> from headscope.model.loading import load
+    >>> remove(load("minilm"), "L3.H4,L5")
+    minilm: bert, 6 layers, 59 of 72 heads, at most 512 tokens
+    """
+    gone = named_heads(heads, model.layers, model.heads)
+    check_intact(model.network)
+    kept = tuple(
+        tuple(head for head in range(model.heads) if head not in gone.get(layer, ()))
+        for layer in range(model.layers)
+    )
+    whole = copy.deepcopy(model.whole)
+    network = cast(PreTrainedModel, whole.base_model)
+    shrink(network, model.adapter, model.heads, kept, means)
+    made = replace(model, network=network)
+    made.headed = whole if whole is not network else None
+    return made

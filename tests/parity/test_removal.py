@@ -1,0 +1,104 @@
+"""Heads that are removed against heads that give nothing, family by family."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForSequenceClassification, BertConfig
+
+from headscope.corpus import Example
+from headscope.errors import ModelError
+from headscope.model import Head, Model, disable, load, remove, wrap
+from tests.tiny import CONFIGS, UNKNOWN, tiny, tokenizer
+
+GONE = "L0.H1,L1,L2.H0,L2.H3"
+FAMILIES = [family for family in CONFIGS if family != "albert"]
+
+
+@torch.inference_mode()
+def output(model: Model) -> Tensor:
+    """(real token, hidden) of two texts of different lengths."""
+    texts = [Example("1", text="ab cd, ef gh ab. cd"), Example("2", text="gh a.")]
+    batch = model.batch(model.encode(texts))
+    states: Tensor = model.network(**batch.inputs(model.network))[0]
+    return states[batch.real]
+
+
+def means_of(model: Model) -> Tensor:
+    torch.manual_seed(0)
+    return torch.randn(model.layers, model.heads, 8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_heads_is_as_with_heads_at_zero(family: str) -> None:
+    model = tiny(family)
+    before = output(model)
+    with disable(model, GONE, "zero"):
+        expected = output(model)
+    found = output(remove(model, GONE))
+    assert torch.allclose(found, expected, atol=1e-5)
+    assert not torch.allclose(found, before, atol=1e-2)  # something was there to be lost
+    assert torch.equal(output(model), before)  # the model itself is as it was
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_means_are_folded_into_the_bias(family: str) -> None:
+    model = tiny(family)
+    means = means_of(model)
+    with disable(model, GONE, "mean", means):
+        expected = output(model)
+    assert torch.allclose(output(remove(model, GONE, means)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_folder_loads_again(family: str, folded: bool, tmp_path: Path) -> None:
+    model = tiny(family)
+    pruned = remove(model, GONE, means_of(model) if folded else None)
+    pruned.whole.save_pretrained(tmp_path)
+    pruned.tokenizer.save_pretrained(tmp_path)
+    again = load(tmp_path)
+    assert torch.allclose(output(again), output(pruned), atol=1e-6)
+    assert "5 of 12 heads" in repr(again)
+    size = sum(one.numel() for one in again.network.parameters())
+    assert size < sum(one.numel() for one in model.network.parameters())
+
+
+def test_a_classifier_and_a_bare_encoder_load_from_one_folder(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_labels": 3})
+    whole = AutoModelForSequenceClassification.from_config(config)
+    pruned = remove(wrap(whole, tokenizer()), GONE)
+    pruned.whole.save_pretrained(tmp_path)
+    pruned.tokenizer.save_pretrained(tmp_path)
+    headed, bare = load(tmp_path, head=Head.CLASSIFIER), load(tmp_path)
+    ids = {"input_ids": torch.tensor([[2, 7, 9, 3]])}
+    with torch.inference_mode():
+        assert torch.allclose(headed.whole(**ids).logits, pruned.whole(**ids).logits, atol=1e-6)
+    assert torch.allclose(output(bare), output(pruned), atol=1e-6)
+
+
+def test_every_head_of_a_model_may_go() -> None:
+    model = tiny("bert")
+    with disable(model, "L0,L1,L2", "zero"):
+        expected = output(model)
+    assert torch.allclose(output(remove(model, "L0,L1,L2")), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["albert", *UNKNOWN])
+def test_a_family_whose_heads_cannot_be_removed_says_so(family: str) -> None:
+    with pytest.raises(ModelError, match=r"share one module|does not know"):
+        remove(tiny(family), "L0.H1")
+
+
+def test_heads_of_a_pruned_model_are_not_analysed() -> None:
+    pruned = remove(tiny("bert"), "L0.H1")
+    with pytest.raises(ModelError, match="has lost heads"), pruned.watch(lambda _: None):
+        pass
+    with pytest.raises(ModelError, match="has lost heads"), disable(pruned, "L0.H1"):
+        pass
+    with pytest.raises(ModelError, match="has lost heads"):
+        remove(pruned, "L0.H2")
