@@ -14,11 +14,13 @@ from headscope.corpus import read
 from headscope.errors import HeadscopeError
 from headscope.finetune import finetune
 from headscope.found import Found
+from headscope.gates import gates
 from headscope.importance import importance
 from headscope.look import Look, look
-from headscope.model import disable, load, wrap
+from headscope.model import disable, load, remove, wrap
 from headscope.passes import Options
 from headscope.probe import probe
+from headscope.prune import prune
 from headscope.study import scan
 from headscope.tasks import task
 
@@ -34,11 +36,14 @@ __all__ = [
     "compare",
     "disable",
     "finetune",
+    "gates",
     "importance",
     "load",
     "look",
     "probe",
+    "prune",
     "read",
+    "remove",
     "scan",
     "task",
     "wrap",

@@ -78,7 +78,7 @@ def write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
                 fill(stream)
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(name, 0o666 & ~_umask())
+            os.chmod(name, usual_mode())
             os.replace(name, path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
@@ -95,7 +95,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     write(path, lambda stream: stream.write(content))
 
 
-def _umask() -> int:
+def usual_mode() -> int:
+    """Who may read and write a new file, as the user's settings want it."""
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headscope import __version__, corpus, doctor, experiment_verbs
+from headscope import __version__, corpus, doctor, experiment_verbs, removal_verbs
 from headscope.ablate import ablate
 from headscope.analyses import about, analyses
 from headscope.found import Found
@@ -41,7 +41,7 @@ from headscope.verbs import (
     told,
 )
 
-__all__ = ["app", "experiment_verbs", "main"]
+__all__ = ["app", "experiment_verbs", "main", "removal_verbs"]
 
 
 @app.command("scan")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,8 @@ from transformers import AutoModelForSequenceClassification, BertConfig
 
 from headscope.corpus import Example
 from headscope.errors import ModelError
-from headscope.model import Head, Model, disable, load, remove, wrap
+from headscope.model import Head, Model, disable, load, remove, save, wrap
+from headscope.model.snippet import snippet
 from tests.tiny import CONFIGS, UNKNOWN, tiny, tokenizer
 
 GONE = "L0.H1,L1,L2.H0,L2.H3"
@@ -102,3 +104,18 @@ def test_heads_of_a_pruned_model_are_not_analysed() -> None:
         pass
     with pytest.raises(ModelError, match="has lost heads"):
         remove(pruned, "L0.H2")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("folded", [False, True])
+def test_the_snippet_needs_no_headscope(family: str, folded: bool, tmp_path: Path) -> None:
+    model = tiny(family)
+    pruned = remove(model, GONE, means_of(model) if folded else None)
+    save(pruned, tmp_path)
+    text = snippet(pruned, str(tmp_path))
+    assert "headscope." not in text.replace("headscope_kept", "")
+    assert len(text.splitlines()) <= 15
+    names: dict[str, Any] = {}
+    exec(text, names)
+    loaded = wrap(names["model"], names["tokenizer"])
+    assert torch.allclose(output(loaded), output(pruned), atol=1e-6)

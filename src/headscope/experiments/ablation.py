@@ -59,16 +59,20 @@ class Variant:
         return next(iter(self.heads)) if len(self.heads) == 1 else None
 
 
-def every_head_and_layer(model: Model) -> list[Variant]:
-    """All heads one by one, then all layers."""
-    heads = [
+def every_head(model: Model) -> list[Variant]:
+    """All heads one by one."""
+    return [
         Variant("head", head_name(layer, head), {layer: [head]})
         for layer in range(model.layers)
         for head in range(model.heads)
     ]
+
+
+def every_head_and_layer(model: Model) -> list[Variant]:
+    """All heads one by one, then all layers."""
     every = list(range(model.heads))
     layers = [Variant("layer", head_name(one), {one: every}) for one in range(model.layers)]
-    return heads + layers
+    return every_head(model) + layers
 
 
 def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:

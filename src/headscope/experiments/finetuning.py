@@ -24,11 +24,11 @@ from torch import Tensor, nn
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import get_last_checkpoint
 
-from headscope.atomic import PART, claimed, is_empty, write_text, writing
+from headscope.atomic import claimed, is_empty, write_text, writing
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
 from headscope.interrupt import heed
-from headscope.model import Model, fresh
+from headscope.model import Model, fresh, save
 from headscope.progress import Silent
 from headscope.tasks import Case, Classification, Regression
 
@@ -113,7 +113,10 @@ class FineTuning:
         with claimed(self.folder):
             with self._saving(self._checkpoint_size(model)):
                 self._write(record)
-                self._train(model, length)
+                text = f"{self.name} on {self.train.name}"
+                train(
+                    model, self.train, recipe, self.folder / CHECKPOINTS, Steps(self.progress, text)
+                )
             record |= {"trained": self.evaluate(model, length), "status": "complete"}
             with self._saving(size_of(model.whole.parameters())):
                 self._save(model, record)
@@ -131,50 +134,11 @@ class FineTuning:
             raise HeadscopeError(f"{self.folder} has other things in it; give a new folder")
         return None
 
-    def _train(self, model: Model, length: int) -> None:
-        if find_spec("accelerate") is None:
-            raise HeadscopeError("fine-tuning needs accelerate: pip install 'headscope[finetune]'")
-        recipe = self.recipe
-        cases = self.train.cases(model, self.train.examples, length)
-        checkpoints = self.folder / CHECKPOINTS
-        arguments = TrainingArguments(
-            output_dir=str(checkpoints),
-            num_train_epochs=recipe.epochs,
-            per_device_train_batch_size=recipe.batch,
-            learning_rate=recipe.learning_rate,
-            seed=recipe.seed,
-            use_cpu=model.network.device.type == "cpu",
-            train_sampling_strategy="group_by_length",
-            save_strategy="epoch",
-            save_total_limit=1,
-            logging_strategy="no",
-            disable_tqdm=True,
-            remove_unused_columns=False,
-        )
-        trainer = Trainer(
-            model=model.whole,
-            args=arguments,
-            train_dataset=[{"input_ids": case.texts[0].ids, "case": case} for case in cases],
-            data_collator=lambda some: self._features(model, [one["case"] for one in some]),
-            callbacks=[Steps(self.progress, f"{self.name} on {self.train.name}")],
-        )
-        trainer.remove_callback(PrinterCallback)
-        last = get_last_checkpoint(str(checkpoints)) if checkpoints.exists() else None
-        trainer.train(resume_from_checkpoint=last)
-        model.whole.train(False)
-
     def evaluate(self, model: Model, length: int) -> list[Row]:
         """The task's metrics on its development part, with intervals, as GLUE computes them."""
         cases = self.dev.cases(model, self.dev.examples, length)
         model.whole.train(False)
         return self.dev.score(self.dev.predict(model, cases, Budget()), cases)
-
-    def _features(self, model: Model, cases: list[Case]) -> dict[str, Tensor]:
-        """What the trainer hands to the model for some cases."""
-        kind = torch.long if isinstance(self.train, Classification) else torch.float
-        labels = torch.tensor([case.gold for case in cases]).to(kind)
-        batch = model.batch([case.texts[0] for case in cases])
-        return batch.inputs(model.network) | {"labels": labels.to(batch.ids.device)}
 
     def _checkpoint_size(self, model: Model) -> int:
         """Bytes that checkpoints take at most: a new one is written before the old one goes."""
@@ -210,19 +174,58 @@ class FineTuning:
 
     def _save(self, model: Model, record: Row) -> None:
         """Write the model, then the record that says so, then drop the checkpoints."""
-        part = self.folder / f"model{PART}"
-        try:
-            model.whole.save_pretrained(part)
-            model.tokenizer.save_pretrained(part)
-            for file in part.iterdir():
-                file.replace(self.folder / file.name)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+        save(model, self.folder)
         self._write(record)
         shutil.rmtree(self.folder / CHECKPOINTS, ignore_errors=True)
 
     def _write(self, record: Row) -> None:
         write_text(self.folder / RECORD, json.dumps(record, indent=2, ensure_ascii=False))
+
+
+def train(
+    model: Model, task: Trained, recipe: Recipe, checkpoints: Path, steps: TrainerCallback
+) -> None:
+    """Train a model on a task, by transformers' own trainer; it goes on from its last checkpoint.
+
+    Args:
+        steps: is told how far training is.
+    """
+    if find_spec("accelerate") is None:
+        raise HeadscopeError("fine-tuning needs accelerate: pip install 'headscope[finetune]'")
+    cases = task.cases(model, task.examples, min(recipe.length, model.max_length))
+    kind = torch.long if isinstance(task, Classification) else torch.float
+
+    def features(some: list[Row]) -> dict[str, Tensor]:
+        chosen: list[Case] = [one["case"] for one in some]
+        labels = torch.tensor([case.gold for case in chosen]).to(kind)
+        batch = model.batch([case.texts[0] for case in chosen])
+        return batch.inputs(model.network) | {"labels": labels.to(batch.ids.device)}
+
+    arguments = TrainingArguments(
+        output_dir=str(checkpoints),
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch,
+        learning_rate=recipe.learning_rate,
+        seed=recipe.seed,
+        use_cpu=model.network.device.type == "cpu",
+        train_sampling_strategy="group_by_length",
+        save_strategy="epoch",
+        save_total_limit=1,
+        logging_strategy="no",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+    )
+    trainer = Trainer(
+        model=model.whole,
+        args=arguments,
+        train_dataset=[{"input_ids": case.texts[0].ids, "case": case} for case in cases],
+        data_collator=features,
+        callbacks=[steps],
+    )
+    trainer.remove_callback(PrinterCallback)
+    last = get_last_checkpoint(str(checkpoints)) if checkpoints.exists() else None
+    trainer.train(resume_from_checkpoint=last)
+    model.whole.train(False)
 
 
 def size_of(parameters: Iterable[nn.Parameter]) -> int:

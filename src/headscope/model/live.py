@@ -86,11 +86,6 @@ def gated(model: Model, batch: Batch, *, attention: bool = False) -> Iterator[Ga
         model.layers, len(batch.ids), model.heads, device=batch.ids.device, requires_grad=True
     )
     gates = Gates(ones)
-
-    def change(outputs: HeadOutputs) -> Tensor:
-        gate = ones[outputs.layer].to(outputs.context.dtype)
-        return outputs.context * gate[:, None, :, None]
-
     with lock_of(model.network), ExitStack() as stack:
         if attention:
             gates.live = Live(model.network, model.adapter)
@@ -98,8 +93,27 @@ def gated(model: Model, batch: Batch, *, attention: bool = False) -> Iterator[Ga
             gates.live.begin(batch)
             embed = model.network.get_input_embeddings()
             stack.callback(embed.register_forward_hook(_attached).remove)
-        stack.enter_context(changing(model.network, model.adapter, model.heads, change))
+        stack.enter_context(scaled(model, ones))
         yield gates
+
+
+@contextmanager
+def scaled(model: Model, values: Tensor) -> Iterator[None]:
+    """Have the output of every head multiplied by a number for the time of a `with`.
+
+    Args:
+        values: (layer, example, head), in the graph or not.
+    """
+
+    def change(outputs: HeadOutputs) -> Tensor:
+        gate = values[outputs.layer].to(outputs.context.dtype)
+        return outputs.context * gate[:, None, :, None]
+
+    with (
+        lock_of(model.network),
+        changing(model.network, model.adapter, model.heads, change),
+    ):
+        yield
 
 
 def _attached(_: nn.Module, __: Any, output: Tensor) -> Tensor:

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from headscope.evidence.correlation import rank_correlation
 from headscope.report.changed import change
 from headscope.report.charts import Chart, scatter
+from headscope.report.gates import gates
 from headscope.report.importance import importance_and_effect
 from headscope.report.off import ablation, effects
 from headscope.report.panel import Panel
 from headscope.report.patterns import across
 from headscope.report.probe import use_and_accuracy
+from headscope.report.pruning import pruning
 from headscope.report.resting import resting
 from headscope.report.views import views
 from headscope.runs import Results, rows_of
@@ -26,7 +28,11 @@ UNCHANGED = 1e-6
 
 def panels(results: list[Results]) -> list[Panel]:
     """The panels of some runs, and of those that belong together."""
-    made = [panel for one in results for panel in (*ablation(one), *change(one))]
+    made = [
+        panel
+        for one in results
+        for panel in (*pruning(one), *gates(one), *ablation(one), *change(one))
+    ]
     return [
         *made, *change_and_effect(results), *importance_and_effect(results),
         *use_and_accuracy(results), *resting(results), *across(views(results)),

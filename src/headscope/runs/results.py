@@ -71,7 +71,24 @@ PROBES = pa.schema(
 )
 """One row per probe or baseline, whose attention it sees, and measure: UAS by argmax or as trees,
 LAS, the control task, selectivity; over n words; spread: the deviation over seeds."""
-FORMAT = 7
+PRUNING = pa.schema(
+    [(name, pa.string()) for name in ("task", "metric", "method", "part")]
+    + [(name, pa.int32()) for name in ("draw", "kept", "heads")]
+    + [(name, pa.float64()) for name in ("value", "delta", "low", "high")]
+    + [("n", pa.int64()), ("changed", pa.int64())]
+)
+"""One row per metric, way of choosing heads, order (draw), part of the data and number of heads
+kept: the metric, and the paired difference from the intact model."""
+REMOVALS = pa.schema(
+    [("method", pa.string())] + [(name, pa.int32()) for name in ("draw", "place", "layer", "head")]
+)
+"""In which order heads go, by each way of choosing: place 0 goes first."""
+GATES = pa.schema(
+    [("task", pa.string()), ("seed", pa.int32()), ("penalty", pa.float64()),
+     ("layer", pa.int32()), ("head", pa.int32()), ("chance", pa.float64()), ("open", pa.bool_())]
+)  # fmt: skip
+"""One row per seed, penalty and head: how likely its gate is open, and whether it is."""
+FORMAT = 8
 """Of the run folder; the record says which one it is."""
 ARCS = pa.schema(
     [(name, pa.string()) for name in COLUMNS[:6]]
@@ -92,6 +109,9 @@ TABLES = {
     "families": ("families.parquet", FAMILIES),
     "importance": ("importance.parquet", IMPORTANCE),
     "probes": ("probes.parquet", PROBES),
+    "pruning": ("pruning.parquet", PRUNING),
+    "removals": ("removals.parquet", REMOVALS),
+    "gates": ("gates.parquet", GATES),
 }
 """The tables of `Results`, their files in a run folder and what they hold."""
 
@@ -167,6 +187,9 @@ class Results:
         families: heads in a plane and in clusters, by these distances.
         importance: how much a task's loss feels each head.
         probes: parsers made of attention, and their baselines.
+        pruning: what a task's metric is as heads go.
+        removals: in which order they go.
+        gates: which gates stay open as open gates cost more.
 
     The tables that a run does not make are empty.
     """
@@ -181,6 +204,9 @@ class Results:
     families: pa.Table = field(default_factory=FAMILIES.empty_table)
     importance: pa.Table = field(default_factory=IMPORTANCE.empty_table)
     probes: pa.Table = field(default_factory=PROBES.empty_table)
+    pruning: pa.Table = field(default_factory=PRUNING.empty_table)
+    removals: pa.Table = field(default_factory=REMOVALS.empty_table)
+    gates: pa.Table = field(default_factory=GATES.empty_table)
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:

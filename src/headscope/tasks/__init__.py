@@ -3,7 +3,7 @@
 from headscope.tasks.base import Case, CaseBatch, Task
 from headscope.tasks.classification import Classification
 from headscope.tasks.masked_lm import MaskedLM
-from headscope.tasks.registry import task
+from headscope.tasks.registry import task, two_parts
 from headscope.tasks.similarity import Regression, Similarity
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "Similarity",
     "Task",
     "task",
+    "two_parts",
 ]

@@ -7,6 +7,7 @@ pruning) takes every task.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.corpus import Budget, Corpus, Example, Pieces, plan
+from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan
 from headscope.errors import InputError
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Resamples
@@ -72,6 +73,7 @@ class Task(ABC):
 
     def __init__(self, name: str, corpus: Corpus) -> None:
         self.name, self.corpus = name, corpus
+        self.half: int | None = None
         self.examples: list[Example] = list(corpus)
         if not self.examples:
             raise InputError("no examples in it", corpus.paths[0])
@@ -144,6 +146,18 @@ class Task(ABC):
         """What a model would predict that knows the gold's distribution alone; None: no such."""
         return None
 
+    def halves(self) -> tuple[Task, Task]:
+        """The same task on two halves of its documents, drawn by the hash of their names."""
+        made = []
+        for place in range(2):
+            half = copy.copy(self)
+            half.half = place
+            half.examples = [one for one in self.examples if bucket_of(one.unit) % 2 == place]
+            if not half.examples:
+                raise InputError("too few examples to cut in two", self.corpus.paths[0])
+            made.append(half)
+        return made[0], made[1]
+
     def describe(self) -> dict[str, Any]:
         """What identifies the task, for the run's record."""
         return {
@@ -151,7 +165,7 @@ class Task(ABC):
             "kind": type(self).__name__,
             "data": self.corpus.describe(),
             "metrics": [metric.name for metric in self.metrics],
-        }
+        } | ({} if self.half is None else {"half": self.half})
 
 
 def golds(batch: CaseBatch) -> Tensor:

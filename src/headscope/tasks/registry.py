@@ -61,6 +61,38 @@ def task(
     raise HeadscopeError(f"there is no task {name!r}; TASK is {KINDS}")
 
 
+def two_parts(
+    name: str,
+    *,
+    choose: str | None = None,
+    part: str = "dev",
+    glue_dir: str | Path | None = None,
+    limit: int | None = None,
+    choose_limit: int | None = None,
+    seed: int = 0,
+) -> tuple[Task, Task]:
+    """A task on data to choose something by, and on data that has no part in the choice.
+
+    Args:
+        choose: the task to choose by, or a part of GLUE; None: for GLUE its part `train`, for
+            other tasks one half of their documents, the other being what is left.
+        choose_limit: choose by the first so many examples.
+
+    >>> choice, test = two_parts("tour")
+    >>> len(choice.examples) + len(test.examples) == len(task("tour").examples)
+    True
+    """
+    tested = task(name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
+    if name.startswith("glue/") and (choose is None or "/" not in choose):
+        if (choose or "train") == part:
+            raise HeadscopeError(f"heads cannot be chosen by the part they are tried on, {part!r}")
+        chosen = task(name, part=choose or "train", glue_dir=glue_dir, limit=choose_limit)
+        return chosen, tested
+    if choose is not None:
+        return task(choose, glue_dir=glue_dir, limit=choose_limit, seed=seed), tested
+    return tested.halves()
+
+
 def _glue(name: str, kind: str, part: str, glue_dir: str | Path | None, limit: int | None) -> Task:
     if kind not in LAYOUTS:
         raise HeadscopeError(f"GLUE has no {kind!r}; it has {', '.join(LAYOUTS)}")
