@@ -28,11 +28,8 @@ UNCHANGED = 1e-6
 
 def panels(results: list[Results]) -> list[Panel]:
     """The panels of some runs, and of those that belong together."""
-    made = [
-        panel
-        for one in results
-        for panel in (*pruning(one), *gates(one), *ablation(one), *change(one))
-    ]
+    alone = (pruning, gates, ablation, change)
+    made = [panel for one in results for kind in alone for panel in kind(one)]
     return [
         *made, *change_and_effect(results), *importance_and_effect(results),
         *use_and_accuracy(results), *resting(results), *across(views(results)),

@@ -88,8 +88,8 @@ GATES = pa.schema(
      ("layer", pa.int32()), ("head", pa.int32()), ("chance", pa.float64()), ("open", pa.bool_())]
 )  # fmt: skip
 """One row per seed, penalty and head: how likely its gate is open, and whether it is."""
-FORMAT = 8
-"""Of the run folder; the record says which one it is."""
+FORMAT = 7
+"""Of the run folder; the record says which one it is. A new table leaves old runs readable."""
 ARCS = pa.schema(
     [(name, pa.string()) for name in COLUMNS[:6]]
     + [("layer", pa.int32()), ("head", pa.int32()), ("example", pa.string())]
