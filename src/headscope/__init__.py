@@ -21,6 +21,7 @@ from headscope.model import disable, load, remove, wrap
 from headscope.passes import Options
 from headscope.probe import probe
 from headscope.prune import prune
+from headscope.relevance import relevance
 from headscope.study import scan
 from headscope.tasks import task
 
@@ -43,6 +44,7 @@ __all__ = [
     "probe",
     "prune",
     "read",
+    "relevance",
     "remove",
     "scan",
     "task",

@@ -1,4 +1,4 @@
-"""The verbs of experiments: finetune, compare, ablate, importance, probe."""
+"""The verbs of experiments: finetune, compare, ablate, importance, relevance, probe."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from headscope.experiments.finetuning import Recipe, Start
 from headscope.finetune import COLUMNS, cells, finetune, table
 from headscope.importance import importance
 from headscope.model import load
+from headscope.model.propagation import EPSILON
 from headscope.passes import Options
 from headscope.probe import probe
+from headscope.relevance import relevance
 from headscope.tasks import task
 from headscope.verbs import (
     Device,
@@ -156,6 +158,38 @@ def importance_command(
         out=out,
         normalise=normalise,
         gradients=gradients,
+        max_length=max_length,
+        seed=seed,
+        **told(),
+    )
+    finish(found, out, figures, as_json)
+
+
+@app.command("relevance")
+@plainly
+def relevance_command(
+    model: ModelName,
+    task_name: TaskName,
+    out: Out,
+    epsilon: Annotated[
+        float, typer.Option(min=0, help="The stabiliser of the rule for linear maps.")
+    ] = EPSILON,
+    part: Part = "dev",
+    glue_dir: GlueDir = None,
+    limit: Limit = None,
+    max_length: MaxLength = None,
+    figures: Figures = None,
+    device: Device = "cpu",
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """How much of what a model says comes through each head; do other numbers tell the same?"""
+    wanted = task(task_name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
+    found = relevance(
+        load(model, head=wanted.head, device=device),
+        wanted,
+        out=out,
+        epsilon=epsilon,
         max_length=max_length,
         seed=seed,
         **told(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +95,23 @@ class Tally:
     def pool(self, members: Floats) -> Tally:
         """Groups put together: `members` is (group, new group), 0 or 1."""
         return Tally.of(self.sums @ members, self.counts @ members)
+
+    @classmethod
+    def of_cases(
+        cls, values: Floats, weights: Floats, buckets: Sequence[int], shape: Shape
+    ) -> Tally:
+        """From numbers per case.
+
+        Args:
+            values: (case, head) of all layers' heads; weights: (case, 1), what they are divided by.
+            buckets: of the cases.
+        """
+        sums = np.zeros((shape.buckets, shape.layers * shape.heads))
+        counts = np.zeros((shape.buckets, 1))
+        np.add.at(sums, buckets, values)
+        np.add.at(counts, buckets, weights)
+        many = np.broadcast_to(counts[:, :, None, None], (shape.buckets, shape.layers, 1, 1))
+        return cls.of(sums.reshape(shape.buckets, shape.layers, shape.heads, 1), many.copy())
 
     @classmethod
     def of(cls, sums: Floats, counts: Floats) -> Tally:

@@ -102,7 +102,7 @@ class Step:
     penalty: float
     chance: Floats
     open: NDArray[np.bool_]
-    model: Model
+    model: Model | None
 
 
 @dataclass
@@ -167,7 +167,7 @@ def closing_order(paths: Sequence[Sequence[Step]]) -> Floats:
     they outlive and, among those that outlive as many, how likely they are open at the end.
 
     >>> open_ = np.array([[True, False]])
-    >>> step = Step(0.1, np.array([[0.9, 0.2]]), open_, None)  # type: ignore[arg-type]
+    >>> step = Step(0.1, np.array([[0.9, 0.2]]), open_, None)
     >>> closing_order([[step, step]]).tolist()
     [[2.9, 0.2]]
     """

@@ -90,20 +90,7 @@ class Importance:
 
     def statistics(self) -> list[Statistic]:
         """Importance as a statistic; there is no baseline, heads are compared with each other."""
-        sums = np.zeros((BUCKETS, self.sizes.shape[1]))
-        counts = np.zeros(BUCKETS)
-        places = [bucket_of(case.example.unit) for case in self.cases]
-        np.add.at(sums, places, self.sizes)
-        np.add.at(counts, places, 1)
-        shape = (BUCKETS, self.model.layers, self.model.heads, 1)
-        many = np.broadcast_to(counts[:, None, None, None], (BUCKETS, self.model.layers, 1, 1))
-        return [
-            Statistic(
-                "importance", Tally.of(sums.reshape(shape), many.copy()), None, Unit.GRADIENT,
-                "mean over examples of the absolute derivative of the loss by a gate on the head",
-                headlines={"": "importance"},
-            )
-        ]  # fmt: skip
+        return [statistic(self.sizes, self.cases, self.shape)]
 
     def rows(self) -> list[Row]:
         """One row a head: its importance, its share of its layer, its rank and how sure that is."""
@@ -140,6 +127,17 @@ class Importance:
             one, other = (self._compared(part)[0] for part in parts)
             found.append(stats.spearmanr(one, other).statistic)
         return float(np.mean(found))
+
+
+def statistic(sizes: Floats, cases: list[Case], shape: Shape) -> Statistic:
+    """Importance as a statistic, from (case, head) absolute derivatives."""
+    buckets = [bucket_of(case.example.unit) for case in cases]
+    return Statistic(
+        "importance", Tally.of_cases(sizes, np.ones((len(cases), 1)), buckets, shape), None,
+        Unit.GRADIENT,
+        "mean over examples of the absolute derivative of the loss by a gate on the head",
+        headlines={"": "importance"},
+    )  # fmt: skip
 
 
 def normalised(values: Floats, layers: int) -> Floats:

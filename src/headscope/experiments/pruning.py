@@ -28,7 +28,7 @@ SHARES = tuple(tenth / 10 for tenth in range(10))
 """Shares of the heads that are kept, at which the task is tried."""
 DRAWS = 5
 """Random orders."""
-SEEDS = 3
+SEEDS = 2
 """Paths of gates whose mean is taken."""
 
 

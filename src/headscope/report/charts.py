@@ -155,14 +155,38 @@ def layer_bars(unit: str) -> Drawing:
     return alt.layer(whole, lines).properties(width=300, height=220)
 
 
-def scatter(field: str, title: str, metric: str) -> Drawing:
-    """Heads: some number of theirs, and what the task gains when they are off."""
+def layer_parts(names: list[str]) -> Drawing:
+    """Bars a layer, one for each part of a whole; parts may be negative."""
+    drawing: Drawing = (
+        alt.Chart(alt.NamedData(name="parts"))
+        .mark_bar()
+        .encode(
+            x=alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("part:N", sort=names),
+            y=alt.Y("value:Q", title="share of the score", axis=alt.Axis(format="%")),
+            color=alt.Color(
+                "part:N", title=None, sort=names, scale=alt.Scale(domain=names, range=COLOURS)
+            ),
+            tooltip=["layer:O", "part:N", alt.Tooltip("value:Q", format=".1%")],
+        )
+        .properties(width=420, height=220)
+    )
+    return drawing
+
+
+def gain_of(metric: str) -> str:
+    """What an axis of effects is called."""
+    return f"gain of {metric} when off"
+
+
+def scatter(field: str, title: str, up: str) -> Drawing:
+    """Heads: some number of theirs, and another, their `effect`."""
     drawing: Drawing = (
         alt.Chart(HEADS)
         .mark_point(filled=True, size=50, opacity=0.7, cursor="pointer")
         .encode(
             x=alt.X(f"{field}:Q", title=title),
-            y=alt.Y("effect:Q", title=f"gain of {metric} when off"),
+            y=alt.Y("effect:Q", title=up),
             color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), title="layer"),
             tooltip=[
                 alt.Tooltip("name:N", title="head"),

@@ -9,8 +9,8 @@ import numpy as np
 
 from headscope.evidence.correlation import Correlation, rank_correlation
 from headscope.naming import head_name
-from headscope.report.charts import Chart, scatter
-from headscope.report.off import effects
+from headscope.report.charts import Chart, gain_of, scatter
+from headscope.report.off import effects, same_study
 from headscope.report.panel import SHOWN, Panel
 from headscope.report.summary import interval, number
 from headscope.runs import Results
@@ -52,18 +52,8 @@ def importance_and_effect(results: list[Results]) -> Iterator[Panel]:
     """Does importance tell what is lost without a head? For runs of one model on one task."""
     for felt in results:
         for ablated in results:
-            if felt.importance.num_rows and ablated.ablation.num_rows and _same(felt, ablated):
+            if felt.importance.num_rows and ablated.ablation.num_rows and same_study(felt, ablated):
                 yield from _together(felt, ablated)
-
-
-def _same(felt: Results, ablated: Results) -> bool:
-    """Whether two runs are of one model on the same task."""
-    one, other = felt.record["study"], ablated.record["study"]
-    return bool(
-        one["model"]["whole_sha256"] == other["model"]["whole_sha256"]
-        and one["model"]["sha256"] == other["model"]["sha256"]
-        and one["task"]["name"] == other["task"]["name"]
-    )
 
 
 def _together(felt: Results, ablated: Results) -> Iterator[Panel]:
@@ -89,7 +79,7 @@ def _together(felt: Results, ablated: Results) -> Iterator[Panel]:
                   ("are missed more", "are missed less: the task does better without them")),
         ],
         [Chart("importance-and-effect", "importance and effect", "A point is a head.",
-               scatter("value", "importance", metric), points)],
+               scatter("value", "importance", gain_of(metric)), points)],
     )  # fmt: skip
 
 

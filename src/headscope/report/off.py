@@ -80,6 +80,16 @@ def effects(one: Results) -> dict[tuple[int, int], float]:
     return {(row["layer"], row["head"]): gained(row, intact)["value"] for row in rows}
 
 
+def same_study(one: Results, other: Results) -> bool:
+    """Whether two runs are of one model on the same task."""
+    first, second = one.record["study"], other.record["study"]
+    return bool(
+        first["model"]["whole_sha256"] == second["model"]["whole_sha256"]
+        and first["model"]["sha256"] == second["model"]["sha256"]
+        and first["task"]["name"] == second["task"]["name"]
+    )
+
+
 def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
     how = record["study"]["options"]["how"]
     ways = {"uniform": "attends alike to all tokens that it may see", "zero": "gives nothing",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.evidence.correlation import rank_correlation
 from headscope.report.changed import change
-from headscope.report.charts import Chart, scatter
+from headscope.report.charts import Chart, gain_of, scatter
 from headscope.report.gates import gates
 from headscope.report.importance import importance_and_effect
 from headscope.report.off import ablation, effects
@@ -17,6 +17,7 @@ from headscope.report.panel import Panel
 from headscope.report.patterns import across
 from headscope.report.probe import use_and_accuracy
 from headscope.report.pruning import pruning
+from headscope.report.relevance import relevance_and_others
 from headscope.report.resting import resting
 from headscope.report.views import views
 from headscope.runs import Results, rows_of
@@ -30,10 +31,11 @@ def panels(results: list[Results]) -> list[Panel]:
     """The panels of some runs, and of those that belong together."""
     alone = (pruning, gates, ablation, change)
     made = [panel for one in results for kind in alone for panel in kind(one)]
-    return [
-        *made, *change_and_effect(results), *importance_and_effect(results),
-        *use_and_accuracy(results), *resting(results), *across(views(results)),
-    ]  # fmt: skip
+    together = (
+        change_and_effect, importance_and_effect, relevance_and_others, use_and_accuracy, resting,
+    )  # fmt: skip
+    made += [panel for kind in together for panel in kind(results)]
+    return [*made, *across(views(results))]
 
 
 def change_and_effect(results: list[Results]) -> Iterator[Panel]:
@@ -68,7 +70,7 @@ def _together(compared: Results, ablated: Results) -> Iterator[Panel]:
                 _correlated(one, np.abs(other)),
             ],
             [Chart("change-and-effect", "change and effect", "A point is a head.",
-                   scatter("change", "change (1 - cosine)", metric), points)],
+                   scatter("change", "change (1 - cosine)", gain_of(metric)), points)],
         )  # fmt: skip
 
 

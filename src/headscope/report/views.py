@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from headscope.naming import head_name
-from headscope.report import families, importance, patterns, probe
+from headscope.report import families, importance, patterns, probe, relevance
 from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, heat_map, layer_curve, profile
 from headscope.report.panel import Panel
@@ -299,5 +299,6 @@ BOARDS: dict[str, Callable[[View], Panel | None]] = {
     "importance": importance.panel,
     "patterns": patterns.panel,
     "probe": probe.panel,
+    "relevance": relevance.panel,
 }
 """What analyses have to show besides numbers per head."""

@@ -101,6 +101,10 @@ class Task(ABC):
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         """(case,) what was lost on each case, for gradients: smaller is better."""
 
+    @abstractmethod
+    def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        """(case,) the model's score for what it predicts, which relevance is handed down from."""
+
     def batches(self, model: Model, cases: list[Case], budget: Budget) -> list[CaseBatch]:
         """Batches of like length."""
         lengths = [max(len(text) for text in case.texts) for case in cases]

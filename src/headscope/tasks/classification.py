@@ -60,6 +60,11 @@ class Classification(Task):
         logits: Tensor = model.whole(**inputs).logits
         return nn.functional.cross_entropy(logits.float(), golds(batch).long(), reduction="none")
 
+    def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        """The logit of the class that is predicted."""
+        logits: Tensor = model.whole(**inputs).logits
+        return logits.amax(-1)
+
     def knows_nothing(self, gold: Floats) -> Floats:
         values, counts = np.unique(gold, return_counts=True)
         return np.full(len(gold), values[counts.argmax()])

@@ -53,23 +53,39 @@ class MaskedLM(Task):
         return made
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
+        logits, wanted = self._logits(model, batch, inputs, times)
+        asked = wanted != IGNORED
+        losses = nn.functional.cross_entropy(logits.float(), wanted[asked], reduction="none")
+        return _summed(losses, asked).view(times, -1)
+
+    def _logits(
+        self, model: Model, batch: CaseBatch, inputs: Inputs, times: int
+    ) -> tuple[Tensor, Tensor]:
+        """(masked piece, vocabulary) logits, and (text, token) what was masked."""
         length = batch.batch.ids.shape[1]
         target = np.full((len(batch.cases), length), IGNORED)
         for row, case in enumerate(batch.cases):
             if case.target is not None:
                 target[row, : len(case.target)] = case.target
         wanted = torch.from_numpy(target).to(batch.batch.ids.device).repeat(times, 1)
-        asked = wanted != IGNORED
-        with _only(model.whole.get_output_embeddings(), asked):
+        with _only(model.whole.get_output_embeddings(), wanted != IGNORED):
             logits: Tensor = model.whole(**inputs).logits
-        losses = nn.functional.cross_entropy(logits.float(), wanted[asked], reduction="none")
-        total = losses.new_zeros(len(wanted))
-        total.index_add_(0, asked.nonzero()[:, 0], losses)
-        return total.view(times, -1)
+        return logits, wanted
+
+    def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        """The mean logit of the pieces that are predicted where something is masked."""
+        logits, wanted = self._logits(model, batch, inputs, 1)
+        return _summed(logits.amax(-1), wanted != IGNORED) / golds(batch)
 
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         """The mean over the pieces that are masked."""
         return self.read(model, batch, inputs, 1)[0] / golds(batch)
+
+
+def _summed(values: Tensor, asked: Tensor) -> Tensor:
+    """(text,) the sum over the pieces that are asked for."""
+    total = values.new_zeros(len(asked))
+    return total.index_add(0, asked.nonzero()[:, 0], values)
 
 
 @contextmanager

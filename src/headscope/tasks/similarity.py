@@ -60,6 +60,9 @@ class Similarity(Task):
         wanted = (golds(batch) - low) / ((high - low) or 1.0)
         return (self.read(model, batch, inputs, 1)[0] - wanted) ** 2
 
+    def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        return self.read(model, batch, inputs, 1)[0]
+
     @cached_property
     def range(self) -> tuple[float, float]:
         """The lowest and the highest score."""
@@ -93,3 +96,6 @@ class Regression(Task):
 
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         return (self.read(model, batch, inputs, 1)[0] - golds(batch)) ** 2
+
+    def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
+        return self.read(model, batch, inputs, 1)[0]

@@ -1,0 +1,104 @@
+"""Relevance of heads for a task, wired to a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headscope.analyses import described
+from headscope.analyses.confidence import Confidence
+from headscope.corpus import BUCKETS, Rules, Survey
+from headscope.evidence import Shape, Statistic, best_rows, rows
+from headscope.experiments.importance import Importance
+from headscope.experiments.relevance import Relevance
+from headscope.experiments.sensitivity import BATCH
+from headscope.found import Found
+from headscope.gather import sizes_of
+from headscope.model import Model, load
+from headscope.model.propagation import EPSILON
+from headscope.progress import Silent
+from headscope.recorded import Work, recorded, versions
+from headscope.runs import Results, RunFolder, run, table_of
+from headscope.tasks import Task
+from headscope.tasks import task as task_named
+
+
+def relevance(
+    model: Model | str | Path,
+    task: Task | str,
+    *,
+    out: str | Path | None = None,
+    epsilon: float = EPSILON,
+    max_length: int | None = None,
+    seed: int = 0,
+    progress: Silent | None = None,
+    command: Sequence[str] = (),
+) -> Found:
+    """How much of what a model says comes through each head, by layer-wise relevance propagation;
+    beside it, on the same texts, importance and confidence.
+
+    Args:
+        task: a task or its name; a model given by name is loaded with what the task needs on top.
+        out: a run folder, which makes it resumable; None keeps the results in memory.
+        epsilon: the stabiliser of the rule for linear maps.
+
+    >>> found = relevance("minilm", task_named("tour", limit=24), progress=Silent())
+    >>> max(one["lost"] for one in found.record["counted"]) < 1e-4
+    True
+    """
+    task = task if isinstance(task, Task) else task_named(task)
+    model = model if isinstance(model, Model) else load(model, head=task.head)
+    model.check_length(max_length)
+    study = {
+        "experiment": "relevance",
+        "model": model.describe(),
+        "task": task.describe(),
+        "options": {"epsilon": epsilon, "max_length": max_length, "seed": seed},
+        "versions": versions(),
+    }
+
+    def prepare(shown: Silent) -> Work:
+        work = Relevance(model, task, epsilon, max_length, seed, shown)
+        return lambda folder: _work(work, folder)
+
+    return recorded(study, prepare, out=out, progress=progress, command=command)
+
+
+def _work(work: Relevance, folder: RunFolder | None) -> Results:
+    """Follow the scores and turn what reaches the heads into tables."""
+    shown = work.progress
+    shown.begin(f"{work.model.name} on {work.task.name}", len(work.cases))
+    work.harvest = run(work.parts, work.work, folder, 0, work)
+    shown.end()
+    parts: list[tuple[str, type, list[Statistic]]] = [
+        (Relevance.name, Relevance, work.statistics()),
+        (Importance.name, Importance, work.importance()),
+        (Confidence.name, Confidence, list(_confidence(work).statistics())),
+    ]
+    place = (work.task.name, work.model.weights)
+    texts = [text for case in work.cases for text in case.texts]
+    record: dict[str, Any] = {
+        "tables": ["heads", "chosen"],
+        "analyses": [described(*part) for part in parts],
+        "corpora": [
+            {"corpus": place[0], "weights": place[1]} | sizes_of(texts, len(work.cases))
+        ],
+        "left_out": {},
+        "counted": work.counted(),
+    }  # fmt: skip
+    return Results(
+        record,
+        table_of([rows(found, name, *place) for name, _, found in parts]),
+        table_of([best_rows(found, name, *place) for name, _, found in parts]),
+    )
+
+
+def _confidence(work: Relevance) -> Confidence:
+    """How confident the heads are on the texts of the cases."""
+    model = work.model
+    found = Confidence(Shape(BUCKETS, model.layers, model.heads), Survey(Rules()))
+    for batch in work.task.batches(model, work.cases, BATCH):
+        with model.watch(lambda attention: found.observe(attention, attention.batch)) as tap:
+            tap.forward(batch.batch)
+    return found
