@@ -16,10 +16,12 @@ from headscope.analyses import about, analyses
 from headscope.found import Found
 from headscope.model import Head, load
 from headscope.passes import Options
+from headscope.prune import prune
+from headscope.relevance import relevance
 from headscope.report import write_report
 from headscope.report.figures import write_figures
 from headscope.study import scan
-from headscope.terminal import show
+from headscope.terminal import as_data, show, show_heads
 from headscope.verbs import (
     Device,
     Dtype,
@@ -163,13 +165,35 @@ def demo(
         **told(),
     )
     off = ablate("minilm", "tour", out=out / "ablation", **told())
-    page = write_report([off, found], out / "report.html").resolve()
+    felt = relevance("minilm", "tour", out=out / "relevance", **told())
+    smaller = prune("minilm", "tour", keep=0.5, onnx=False, out=out / "pruned", **told())
+    runs = [smaller, off, felt, found]
+    page = write_report(list(runs), out / "report.html").resolve()
     if as_json:
         print(json.dumps(summary(found, page) | {"effects": off.effects()}, indent=2))
         return
-    for one in (found, off):
+    for one in (found, off, felt, smaller):
         show(one, Console())
+    show_heads(found, list(runs), Console())
     print(page)
+
+
+@app.command("roles")
+@plainly
+def roles_command(
+    runs: Annotated[list[Path], typer.Argument(help="A scan, and other runs of its model.")],
+    every: Annotated[
+        bool, typer.Option("--all", help="The cards of all heads, not of the striking ones alone.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """What each head is, in words, with the evidence; and the model in short."""
+    results = [Found.read(run) for run in runs]
+    if as_json:
+        print(json.dumps(as_data(list(results)), indent=2))
+        return
+    for one in results:
+        show_heads(one, list(results), Console(), every=every)
 
 
 @app.command()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
 from headscope.found import Found
+from headscope.naming import head_name
 from headscope.report import summary, tables
+from headscope.report.cards import cards, striking
 from headscope.report.panels import panels
+from headscope.report.portrait import portrait
+from headscope.report.roles import labelled, roles
 from headscope.report.views import views
+from headscope.runs import Results
 
 SHOWN = 12
 """Roles and labels that are listed; the report has all."""
@@ -99,7 +106,7 @@ def _antecedents(found: Found, corpus: str, console: Console) -> None:
 
 
 def _labels(found: Found, corpus: str, console: Console) -> None:
-    labels = summary.labelled(found, corpus)
+    labels = labelled(roles(found, corpus))
     for label in labels[:SHOWN]:
         console.print(f"{label.head} is {label.short}", highlight=False)
     if len(labels) > SHOWN:
@@ -144,3 +151,33 @@ def _across(found: Found, console: Console) -> None:
         )
     if len(table.roles) > SHOWN:
         console.print(f"and {len(table.roles) - SHOWN} more roles that are kept (in the report)")
+
+
+def show_heads(
+    found: Found, results: list[Results], console: Console, *, every: bool = False
+) -> None:
+    """Print the model in short, and cards of its heads: the most specialised, or all."""
+    for view in views([found]):
+        told = portrait(view, results)
+        if told is None or view.weights == "random":
+            continue
+        for text in told.text:
+            console.print(text, highlight=False)
+        _print(console, told.title, told.columns, told.rows)
+        known = cards(view, results)
+        for card in known.values() if every else striking(view, known):
+            console.print(card.title, style="bold", highlight=False)
+            for line in card.lines:
+                console.print(f"  {line}", highlight=False, markup=False)
+
+
+def as_data(results: list[Results]) -> list[dict[str, Any]]:
+    """What `headscope roles --json` prints: a row for each role of each head."""
+    return [
+        {"model": view.model, "corpus": view.corpus, "weights": view.weights,
+         "head": head_name(*role.place), "role": role.rule.name, "threshold": role.rule.threshold,
+         "source": role.rule.source, "q_threshold": role.q, "sentence": role.sentence}
+        | {key: role.row[key] for key in ("group", "direction", "value", "low", "high", "baseline")}
+        for view in views(results)
+        for role in view.roles
+    ]  # fmt: skip

@@ -19,7 +19,7 @@ from headscope.found import Found
 from headscope.model import Model
 from headscope.passes import survey
 from headscope.progress import Silent
-from headscope.report.summary import labelled
+from headscope.report.roles import labelled, roles
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
@@ -205,11 +205,11 @@ def test_several_languages_in_one_table(minilm: Model, data: Path) -> None:
 
 
 def test_labels_of_the_literature(tour: Found) -> None:
-    names = {(label.name, label.head) for label in labelled(tour, "tour")}
+    names = {(label.name, label.head) for label in labelled(roles(tour, "tour"))}
     assert ("positional", "L0.H2") in names
     assert ("syntactic", "L2.H8") in names
     gains = [row for row in tour.heads.to_pylist() if row["statistic"] == "gain"]
-    for label in labelled(tour, "tour"):
+    for label in labelled(roles(tour, "tour")):
         if label.name == "syntactic":
             mine = [
                 row["value"] for row in gains if f"L{row['layer']}.H{row['head']}" == label.head

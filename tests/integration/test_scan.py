@@ -179,7 +179,7 @@ def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
 
     found = scan(tiny("bert"), corpus_of(letters(40)), progress=Silent())
     assert "diagonal" in found.heads["analysis"].to_pylist()
-    page = render(views([found]), [])
+    page = render(views([found]), [], [found])
     assert "A test&#39;s own analysis." in page
 
 

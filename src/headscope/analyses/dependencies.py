@@ -31,7 +31,6 @@ class Dependencies(Linking):
     """
 
     annotation = Annotation.TREES
-    label_name = "syntactic"
 
     @staticmethod
     def links(example: Example, rules: Rules) -> Iterator[Link]:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,8 +32,6 @@ HEADLINES = {
 }
 SHOWN = 3
 """Example sentences per label."""
-SYNTACTIC = 0.10
-"""So many points above the best fixed offset a head must be to be called syntactic (Voita)."""
 
 
 class LinkFacts:
@@ -137,7 +135,6 @@ class Linking(Analysis):
     A subclass says which links; `pooled` says which labels are also counted together.
     """
 
-    label_name: ClassVar[str | None] = None
     shown = "accuracy"
 
     @staticmethod
@@ -294,8 +291,7 @@ class Linking(Analysis):
             "gain", Tally.of(hits.sums - baseline.sums, hits.counts),
             Tally.of(np.zeros_like(baseline.sums), count), Unit.POINTS,
             "accuracy above the best fixed offset",
-            groups, direction, label=self.label_name, threshold=SYNTACTIC,
-            confirmed_by="accuracy", nameless=("all", "punct"),
+            groups, direction,
         )  # fmt: skip
         if direction == "column":
             return  # asked around the same words as "row"

@@ -11,8 +11,6 @@ from headscope.analyses.relative_position import OFFSETS, WIDTH
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention, in_band
 
-POSITIONAL = 0.9
-"""A head is positional when one offset has at least this share (Voita et al. 2019)."""
 HEADLINES = {
     "-1": "largest weight on the previous token",
     "+1": "largest weight on the next token",
@@ -52,5 +50,5 @@ class OffsetArgmax(Analysis):
         text = "how often the largest weight falls at this offset"
         yield Statistic(
             "share", self.hits, self.chance, Unit.SHARE, text, OFFSETS,
-            headlines=HEADLINES, label="positional", threshold=POSITIONAL,
+            headlines=HEADLINES,
         )  # fmt: skip

@@ -14,9 +14,6 @@ from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
 GROUPS = ("rarest", "two rarest")
-RARE, ABOVE = 0.5, 0.25
-"""A head is called rare when half of its largest weights fall on one of the two rarest words (as
-in Voita and others, who set no bound), and so far above chance."""
 HEADLINES = {"rarest": "largest weight on the rarest word"}
 
 
@@ -61,7 +58,6 @@ class RareWords(Analysis):
         text = "how often the largest weight falls on the least frequent word"
         yield Statistic(
             "share", self.hits, self.chance, Unit.SHARE, text, GROUPS, headlines=HEADLINES,
-            label="rare", threshold=RARE, margin=ABOVE,
         )  # fmt: skip
 
     def _find(self, batch: Batch) -> Tensor:

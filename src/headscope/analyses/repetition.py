@@ -14,8 +14,6 @@ from headscope.model import Batch, LayerAttention
 PLACES = ("previous", "duplicate", "induction", "first")
 HEADLINES = {"previous": "previous token", "duplicate": "same token, before",
              "induction": "induction", "first": "attention sink"}  # fmt: skip
-INDUCTION = 0.4
-"""A mean weight above which a head earns a name."""
 
 
 @analysis("repetition")
@@ -48,7 +46,7 @@ class Repetition(Analysis):
         yield Statistic(
             "weight", self.weight.part(slice(0, half)), self.uniform.part(slice(0, half)),
             Unit.SHARE, "mean weight on this place, over the queries that have one", PLACES,
-            headlines=HEADLINES, label="decoder", threshold=INDUCTION, nameless=("first",),
+            headlines=HEADLINES,
         )  # fmt: skip
         yield Statistic(
             "detector", self.weight.part(slice(half, None)), self.uniform.part(slice(half, None)),

@@ -62,9 +62,6 @@ class Statistic:
         about: what it means, in a sentence for a reader of the report.
         headlines: groups whose best head is worth a line in a summary, with the words for it
             (the empty string where there are no groups).
-        label: what a head is called whose value in some group is at least `threshold` and at
-            least `margin` above the baseline; confirmed_by: another statistic of the analysis
-            whose test must agree; nameless: groups that earn no label.
         null: what the test compares with, where that is not the baseline.
         p: of a test that was made elsewhere, for a number of the model as a whole.
         together: it is a number of all heads of a layer together.
@@ -78,11 +75,6 @@ class Statistic:
     groups: tuple[str, ...] = ()
     direction: str | None = None
     headlines: dict[str, str] = field(default_factory=dict)
-    label: str | None = None
-    threshold: float = 0.0
-    margin: float = 0.0
-    confirmed_by: str | None = None
-    nameless: tuple[str, ...] = ()
     null: Null | None = None
     p: float | None = None
     together: bool = False
@@ -108,11 +100,6 @@ class Statistic:
             "unit": str(self.unit),
             "about": self.about,
             "headlines": self.headlines,
-            "label": self.label,
-            "threshold": self.threshold,
-            "margin": self.margin,
-            "confirmed_by": self.confirmed_by,
-            "nameless": list(self.nameless),
         }
 
 

@@ -185,7 +185,7 @@ def scatter(field: str, title: str, up: str) -> Drawing:
         alt.Chart(HEADS)
         .mark_point(filled=True, size=50, opacity=0.7, cursor="pointer")
         .encode(
-            x=alt.X(f"{field}:Q", title=title),
+            x=alt.X(f"{field}:Q", title=title, axis=alt.Axis(format=".3~g", tickCount=6)),
             y=alt.Y("effect:Q", title=up),
             color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), title="layer"),
             tooltip=[

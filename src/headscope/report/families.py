@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -22,12 +23,8 @@ if TYPE_CHECKING:
     from headscope.report.views import View
 
 Row = dict[str, Any]
-BROAD = 0.8
-"""A head is broad with so much entropy."""
 NO_ROLE = "no role known"
 JOINS = "#999999"
-NAMES = {"rare": "looks at rare words"}
-"""Labels that say too little by themselves."""
 SIDE = 0.025
 """Either side of a test at 5%."""
 POOR = 0.2
@@ -35,21 +32,25 @@ POOR = 0.2
 
 
 def roles(view: View) -> dict[str, str]:
-    """What each head is, in a word or two, as far as this run tells."""
-    found: dict[str, str] = {}
-    for row in view.rows:
-        if row["head"] is None:
-            continue
-        name = head_name(row["layer"], row["head"])
-        found.setdefault(name, NO_ROLE)
-        if row["statistic"] == "entropy_relative" and row["value"] >= BROAD:
-            found[name] = "broad"
+    """What each head is, in a word or two, as far as this run tells: its most telling role."""
+    heads = {head_name(row["layer"], row["head"]) for row in view.rows if row["head"] is not None}
+    found = dict.fromkeys(sorted(heads), NO_ROLE)
     resting: Counter[tuple[int, int]] = Counter()
     for mass in masses(view.results, view.corpus, view.weights):
         resting.update(mass)
     found |= {head_name(*head): "rests on specials" for head in resting if resting[head] >= RESTS}
-    named = {label.head: NAMES.get(label.name, label.name) for label in reversed(view.labels)}
-    return found | named
+    return found | {head_name(*role.place): role.rule.name for role in reversed(view.roles)}
+
+
+def relatives(view: View) -> Iterator[tuple[tuple[int, int], str]]:
+    """Of each head, who is nearest to it."""
+    for row in rows_of(view.results.families, corpus=view.corpus, weights=view.weights):
+        nearest = head_name(row["nearest_layer"], row["nearest_head"])
+        text = (
+            f"its nearest relative is {nearest}, {row['distance']:.3f} nats away; it belongs to "
+            f"family {row['cluster'] + 1}"
+        )
+        yield (row["layer"], row["head"]), text
 
 
 def panel(view: View) -> Panel | None:

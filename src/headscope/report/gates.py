@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +10,10 @@ import altair as alt
 import numpy as np
 
 from headscope.naming import head_name
+from headscope.report import families
 from headscope.report.charts import COLOURS, Chart, Drawing, heat_map
 from headscope.report.panel import SHOWN, Panel
+from headscope.report.views import View, views
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
@@ -65,6 +67,64 @@ def gates(one: Results) -> Iterator[Panel]:
             for row in path
         ],
     )  # fmt: skip
+
+
+def roles_that_stay(results: list[Results]) -> Iterator[Panel]:
+    """Which roles survive: for gates and a scan of one model (Voita et al. 2019, figure 8)."""
+    for one in results:
+        for view in views(results) if one.gates.num_rows else []:
+            same = view.model_record["sha256"] == one.record["study"]["model"]["sha256"]
+            if same and view.weights != "random" and view.roles:
+                yield _stay(one, view)
+
+
+def _stay(one: Results, view: View) -> Panel:
+    told = families.roles(view)
+    open_: dict[tuple[float, str], list[bool]] = defaultdict(list)
+    for row in one.gates.to_pylist():
+        name = told.get(head_name(row["layer"], row["head"]), families.NO_ROLE)
+        open_[row["penalty"], name].append(row["open"])
+    penalties = sorted({penalty for penalty, _ in open_})
+    sizes = Counter(told.values())
+    names = [name for name, _ in sizes.most_common()]
+    shares = {key: float(np.mean(some)) for key, some in open_.items()}
+    bars = [
+        {"penalty": f"{penalty:g}", "role": name, "heads": shares[penalty, name] * sizes[name]}
+        for penalty in penalties for name in names
+    ]  # fmt: skip
+    study = one.record["study"]
+    return Panel(
+        f"Which roles stay? {study['model']['name']} on {study['task']['name']}",
+        [f"Roles as on {view.corpus}, each head by its most telling one; open heads, the mean over "
+         "seeds, as the penalty grows."],
+        [
+            Chart("gates-roles", "open heads by role", "From left to right, open gates cost more.",
+                  _bars([f"{one:g}" for one in penalties], names), other={"bars": bars})
+        ],
+        ("role", "heads", *(f"open at {penalty:g}" for penalty in penalties)),
+        [
+            (name, str(sizes[name]), *(f"{shares[penalty, name]:.0%}" for penalty in penalties))
+            for name in names
+        ],
+    )  # fmt: skip
+
+
+def _bars(penalties: list[str], names: list[str]) -> Drawing:
+    inks = [*COLOURS, "#999999", "#b09c85", "#7e6148", "#91d1c2", "#8491b4", "#f39b7f"]
+    drawing: Drawing = (
+        alt.Chart(alt.NamedData(name="bars"))
+        .mark_bar()
+        .encode(
+            x=alt.X("penalty:N", title="penalty of an open gate", sort=penalties,
+                    axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("heads:Q", title="open heads"),
+            color=alt.Color("role:N", sort=names,
+                            scale=alt.Scale(domain=names, range=inks[: len(names)])),
+            tooltip=["penalty:N", "role:N", alt.Tooltip("heads:Q", format=".1f")],
+        )
+        .properties(width=380, height=260)
+    )  # fmt: skip
+    return drawing
 
 
 def lasted(one: Results) -> dict[Place, float]:

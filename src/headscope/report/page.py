@@ -22,9 +22,11 @@ import vl_convert
 
 from headscope.atomic import write_text
 from headscope.report.arcs import Picture
+from headscope.report.cards import cards, striking
 from headscope.report.charts import map_chart, spec
 from headscope.report.panel import Panel
 from headscope.report.panels import panels
+from headscope.report.portrait import portrait
 from headscope.report.summary import COLUMNS
 from headscope.report.tables import LINKING, WAYS, across
 from headscope.report.views import View, views
@@ -35,11 +37,11 @@ Record = dict[str, Any]
 
 def write_report(results: list[Results], path: Path) -> Path:
     """Write one page for one or more runs; the run folder is all that it needs."""
-    write_text(path, render(views(results), panels(results)))
+    write_text(path, render(views(results), panels(results), results))
     return path
 
 
-def render(shown: list[View], experiments: list[Panel]) -> str:
+def render(shown: list[View], experiments: list[Panel], runs: list[Results]) -> str:
     """The page of some views, after the experiments."""
     sections, data = [], []
     extra = [chart.spec() for panel in experiments for chart in panel.charts]
@@ -56,14 +58,17 @@ def render(shown: list[View], experiments: list[Panel]) -> str:
                 | {"board": view.boards.get(analysis["analysis"])}
             )
             charts += [chart.spec() for chart in made]
-        maps = view.maps()
+        maps, known = view.maps(), cards(view, runs)
         data.append(
             {"charts": charts, "maps": maps, "table": view.table(),
-             "headlines": [line.text for line in view.headlines], "title": view.title}
+             "headlines": [line.text for line in view.headlines], "title": view.title,
+             "cards": {name: card.lines for name, card in known.items() if card.lines}}
         )  # fmt: skip
-        sections.append({"number": number, "view": view, "analyses": analyses, "maps": bool(maps)})
-    runs = {id(view.results): view.results for view in shown}.values()
-    compared = [(one, across(one)) for one in runs]
+        sections.append(
+            {"number": number, "view": view, "analyses": analyses, "maps": bool(maps),
+             "portrait": portrait(view, runs), "cards": striking(view, known)}
+        )  # fmt: skip
+    compared = [(one, across(one)) for one in runs if one.record["corpora"]]
     return page(
         "report.html",
         {"views": data, "map": spec(map_chart()), "extra": extra},

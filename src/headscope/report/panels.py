@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headscope.evidence.correlation import rank_correlation
 from headscope.report.changed import change
 from headscope.report.charts import Chart, gain_of, scatter
-from headscope.report.gates import gates
+from headscope.report.gates import gates, roles_that_stay
 from headscope.report.importance import importance_and_effect
 from headscope.report.off import ablation, effects
 from headscope.report.panel import Panel
@@ -32,7 +32,8 @@ def panels(results: list[Results]) -> list[Panel]:
     alone = (pruning, gates, ablation, change)
     made = [panel for one in results for kind in alone for panel in kind(one)]
     together = (
-        change_and_effect, importance_and_effect, relevance_and_others, use_and_accuracy, resting,
+        change_and_effect, importance_and_effect, relevance_and_others, roles_that_stay,
+        use_and_accuracy, resting,
     )  # fmt: skip
     made += [panel for kind in together for panel in kind(results)]
     return [*made, *across(views(results))]

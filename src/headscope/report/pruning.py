@@ -25,7 +25,8 @@ def pruning(one: Results) -> Iterator[Panel]:
     intact, study = record["intact"][0], record["study"]
     metric, total = intact["metric"], record["pruned"]["heads"]
     rows = rows_of(one.pruning, metric=metric, part="test")
-    curves = [point for way in WAYS for point in _curve(rows, way, intact, total)]
+    ways = tuple(way for way in WAYS if any(row["method"] == way for row in rows))
+    curves = [point for way in ways for point in _curve(rows, way, intact, total)]
     yield Panel(
         f"Pruning: {study['model']['name']} for {study['task']['name']}",
         [claim(record), *_said(record, study)],
@@ -34,10 +35,10 @@ def pruning(one: Results) -> Iterator[Panel]:
                 f"pruning-{metric}", f"{metric} as heads go",
                 "Across: heads kept; up: the metric on data that had no part in choosing them, "
                 "with 95% intervals of the paired difference; for random orders, the mean and the "
-                "range of 5.", _drawing(metric, intact), other={"curves": curves},
+                "range of 5.", _drawing(metric, intact, list(ways)), other={"curves": curves},
             )
         ],
-        ("heads kept", *(way for way in WAYS if any(row["method"] == way for row in rows))),
+        ("heads kept", *ways),
         _table(curves),
     )  # fmt: skip
 
@@ -102,10 +103,11 @@ def _table(curves: list[Row]) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def _drawing(metric: str, intact: Row) -> Drawing:
+def _drawing(metric: str, intact: Row, ways: list[str]) -> Drawing:
+    inks = dict(zip(WAYS, [*COLOURS[:3], "#777777"], strict=True))
     colour = alt.Color(
-        "way:N", title="chosen by", sort=list(WAYS),
-        scale=alt.Scale(domain=list(WAYS), range=[*COLOURS[:3], "#777777"]),
+        "way:N", title="chosen by", sort=ways,
+        scale=alt.Scale(domain=ways, range=[inks[way] for way in ways]),
     )  # fmt: skip
     base = alt.Chart(CURVES).encode(
         x=alt.X("kept:Q", title="heads kept", scale=alt.Scale(reverse=True, nice=False)),

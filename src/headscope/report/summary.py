@@ -106,63 +106,6 @@ def striking(results: Results, corpus: str, weights: str = "trained") -> list[Li
     return lines
 
 
-@dataclass(frozen=True)
-class Label:
-    """A name that the literature has for a head, and what it earned it by, best first."""
-
-    name: str
-    head: str
-    evidence: tuple[str, ...]
-
-    @property
-    def short(self) -> str:
-        """The name with the two best reasons.
-
-        >>> Label("syntactic", "L2.H8", ("det row +21.0 pt", "aux row +15.0 pt", "cop row")).short
-        'syntactic (det row +21.0 pt, aux row +15.0 pt and 1 more)'
-        """
-        more = f" and {len(self.evidence) - 2} more" if len(self.evidence) > 2 else ""
-        return f"{self.name} ({', '.join(self.evidence[:2])}{more})"
-
-
-def labelled(results: Results, corpus: str, weights: str = "trained") -> list[Label]:
-    """Heads that earn a label by a threshold of the literature, such as `positional`.
-
-    Where there is a test, the corrected one must agree that the head is above the baseline.
-    """
-    earned: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    for analysis, statistic in statistics(results.record):
-        if not statistic["label"]:
-            continue
-        place = {"corpus": corpus, "weights": weights, "analysis": analysis["analysis"]}
-        confirmed = None
-        if statistic["confirmed_by"]:
-            others = rows_of(results.heads, statistic=statistic["confirmed_by"], **place)
-            confirmed = {_cell(row) for row in others if sure(row)}
-        for row in rows_of(results.heads, statistic=statistic["statistic"], **place):
-            same = row["direction"] == statistic["direction"] and row["head"] is not None
-            agreed = confirmed is None or _cell(row) in confirmed
-            named = row["group"] not in statistic["nameless"]
-            if same and agreed and named and _earns(row, statistic):
-                words = [row["group"], row["direction"], number(row["value"], statistic["unit"])]
-                reason = " ".join(word for word in words if word)
-                key = (statistic["label"], head_name(row["layer"], row["head"]))
-                earned.setdefault(key, []).append((row["value"], reason))
-    return [
-        Label(name, head, tuple(reason for _, reason in sorted(reasons, reverse=True)))
-        for (name, head), reasons in earned.items()
-    ]
-
-
 def sure(row: Row) -> bool:
     """Whether a corrected test says that the value is not what was to be expected."""
     return row["q"] is not None and row["q"] < SURE
-
-
-def _cell(row: Row) -> tuple[Any, ...]:
-    return row["group"], row["direction"], row["layer"], row["head"]
-
-
-def _earns(row: Row, statistic: Row) -> bool:
-    enough = row["value"] >= max(statistic["threshold"], row["baseline"] + statistic["margin"])
-    return bool(enough and (row["q"] is None or sure(row)))

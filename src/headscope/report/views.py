@@ -14,11 +14,10 @@ from headscope.report import families, importance, patterns, probe, relevance
 from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, heat_map, layer_curve, profile
 from headscope.report.panel import Panel
+from headscope.report.roles import Label, Role, labelled, roles
 from headscope.report.summary import (
-    Label,
     Line,
     interval,
-    labelled,
     number,
     striking,
 )
@@ -121,9 +120,14 @@ class View:
         return striking(self.results, self.corpus, self.weights)
 
     @cached_property
+    def roles(self) -> list[Role]:
+        """The roles that heads have earned."""
+        return roles(self.results, self.corpus, self.weights)
+
+    @property
     def labels(self) -> list[Label]:
-        """Heads with a label of the literature."""
-        return labelled(self.results, self.corpus, self.weights)
+        """The same by name and head."""
+        return labelled(self.roles)
 
     @property
     def left_out(self) -> dict[str, str]:

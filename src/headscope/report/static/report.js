@@ -171,6 +171,8 @@
     const kept = select.value;
     fill(select, view.maps);
     if (dialog.open && kept) select.value = kept;
+    const lines = (view.cards && view.cards[name]) || [];
+    document.getElementById("head-card").replaceChildren(...lines.map((line) => element("li", line)));
     numbers(view);
     if (!dialog.open) dialog.showModal();
     return drawMap(view);
@@ -200,6 +202,10 @@
     drawn.add(number);
     const section = document.querySelector(`section.view[data-view="${number}"]`);
     grid(section, view);
+    for (const place of section.querySelectorAll("[data-thumb]")) {
+      const text = view.maps[0];
+      if (text && text.maps[place.dataset.thumb]) place.replaceChildren(thumbnail(text, place.dataset.thumb));
+    }
     table(section, view);
     for (const place of section.querySelectorAll(".chart")) {
       embed(place, view.charts[place.dataset.chart]).then((made) => {
