@@ -51,13 +51,13 @@ def shrink(
 ) -> None:
     """Take from a network, in place, all heads but these of each layer."""
     blocks = adapter.blocks(network)
-    if not adapter.core:
-        raise ModelError(f"headscope does not know how heads of {adapter.family!r} are removed")
     if len(blocks) != len(kept):
         raise ModelError(
             f"the layers of {adapter.family!r} share one module, so a head cannot be removed from "
             "one of them alone"
         )
+    if not adapter.core:
+        raise ModelError(f"headscope does not know how heads of {adapter.family!r} are removed")
     for layer, (block, some) in enumerate(zip(blocks, kept, strict=True)):
         if len(some) < heads:
             mean = None if means is None else means[layer]
