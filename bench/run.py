@@ -20,6 +20,7 @@ import torch
 from bench.clark import clark
 from bench.distances import distances_lines
 from bench.probes import importance_lines, probes_table
+from bench.pruned import pruned_table
 from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
 from bench.timing import timed
@@ -39,6 +40,7 @@ PARTS = {
     "distances": "Distances between all pairs",
     "probes": "Training a probe",
     "importance": "Importance of all heads",
+    "pruned": "Tokens a second of a pruned model",
     "memory": "Peak memory",
 }
 """The sections of RESULTS.md, and what their titles say."""
@@ -136,6 +138,11 @@ def main() -> None:
             data / "glove" / "glove6B.100d.subset.fp16.npz", args.rounds,
         ),
         "importance": lambda: importance_table(data, models, args.rounds),
+        "pruned": lambda: pruned_table(
+            {"minilm": load("minilm")}
+            | ({"gte-small": load(Path(models) / "gte-small")} if models else {}),
+            replace(wsj, limit=200),
+        ),
         "memory": lambda: memory_table(data),
     }  # fmt: skip
     for part in args.only.split(","):
