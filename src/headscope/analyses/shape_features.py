@@ -97,7 +97,7 @@ class Tokens:
         """
         floor = torch.stack(floors, 1)
         above = (ink.unsqueeze(1) - floor).div_(floor.mul_(0.2).add_(EDGE)).add_(0.5).clamp_(0, 1)
-        found = torch.bmm(above.flatten(1, 2), self.mean_rows.unsqueeze(-1))
+        found = torch.bmm(self.mean_rows.unsqueeze(1), above.flatten(1, 2).mT)
         return found.view(*above.shape[:3]).unbind(1)
 
 
@@ -110,9 +110,9 @@ class Ink:
         self.width = (length // STRIDE + 1) * STRIDE  # at least one column is empty
         shape = (examples, heads, length, self.width)
         self.ink = space.take("ink", shape, weights)
-        self.ink[..., :length] = weights
+        roots = space.take("roots", (examples, heads, length, length), weights)
+        self.ink[..., :length] = torch.sqrt(weights, out=roots)
         self.ink[..., length:] = 0
-        self.ink.sqrt_()
         for place, size in enumerate(tokens.real.sum(1).tolist()):
             if size < length:
                 self.ink[place, :, size:] = 0  # what padding looks at
@@ -139,8 +139,9 @@ class Ink:
         self.counted = self.counted.expand(*ink.shape[:3], -1)
         self.column = ink.gather(-1, self.place)  # (example, head, query, column)
         self.first, self.most = self.column[..., 0], (self.column * self.counted).amax(-1)
-        keys = torch.nn.functional.pad(tokens.sentences, (0, self.width - self.length)).mT
-        self.sums = torch.bmm(ink.flatten(1, 2), keys).view(*ink.shape[:3], -1)
+        keys = torch.nn.functional.pad(tokens.sentences, (0, self.width - self.length))
+        sums = torch.bmm(keys, ink.flatten(1, 2).mT)  # few rows on the left: much the faster way
+        self.sums = sums.view(len(ink), 2, *ink.shape[1:3]).movedim(1, -1)
         self.total = self.sums[..., 0] + self.sums[..., 1]
         text = tokens.text[:, None].expand(*self.first.shape[:2], -1)
         is_text = text.gather(-1, self.place[..., 0])
