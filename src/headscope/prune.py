@@ -16,7 +16,7 @@ from headscope.errors import HeadscopeError, ModelError, RunError
 from headscope.experiments.finetuning import CHECKPOINTS, Recipe, Steps, train
 from headscope.experiments.gates import Schedule
 from headscope.experiments.held_out import CHOICE, TEST, HeldOut
-from headscope.experiments.orders import Way, named
+from headscope.experiments.orders import Choice, Way, named
 from headscope.experiments.pruning import Pruning
 from headscope.experiments.speed import speed_of
 from headscope.found import Found
@@ -111,6 +111,12 @@ def prune(
     ways = [way_named(one) for one in (by, *beside)]
     if ways[0] is Way.RANDOM:
         raise HeadscopeError("heads are not chosen by chance; random stands beside")
+    if step is not None and ways[0] is Way.GATES:
+        raise HeadscopeError("gates are trained once; --step is for importance and ablation")
+    chosen = Choice(ways[0], step)
+    others = [Choice(way) for way in ways[1:]]
+    if step is not None:
+        others.insert(0, Choice(ways[0]))  # the same once and for all
     schedule = schedule or Schedule()
     study = {
         "experiment": "pruning",
@@ -130,7 +136,7 @@ def prune(
     def prepare(shown: Silent) -> Work:
         remove(model, [(0, 0)])  # a family whose heads cannot be removed says so now
         data = HeldOut(model, parts, how_named(how), max_length, seed)
-        work = Pruning(data, ways[0], tuple(ways[1:]), step, schedule, shown)
+        work = Pruning(data, chosen, tuple(others), schedule, shown)
         return lambda folder: _work(work, wish, folder)
 
     return recorded(
@@ -157,7 +163,8 @@ def _work(work: Pruning, wish: Wish, folder: RunFolder | None) -> Results:
     gone = work.chosen(wish.keep, wish.max_drop)
     pruned = remove(model, named(gone, model.heads), data.means)
     about: dict[str, Any] = {
-        "by": str(work.by), "kept": work.total - len(gone), "heads": work.total,
+        "by": str(work.by.way), "method": str(work.by),
+        "kept": work.total - len(gone), "heads": work.total,
         "removed": [head_name(*one) for one in named(sorted(gone), model.heads)],
         "difference": work.difference(pruned, gone),
         "parameters": [_size(model), _size(pruned)],

@@ -17,7 +17,7 @@ from headscope.cli import app
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
 from headscope.experiments.held_out import CHOICE, TEST, HeldOut
-from headscope.experiments.orders import Chooser, Way, named, order_by
+from headscope.experiments.orders import Choice, Chooser, Way, named, order_by
 from headscope.experiments.pruning import Pruning
 from headscope.model import Head, Model, load, remove, wrap
 from headscope.model.exporting import difference, export
@@ -94,7 +94,9 @@ def test_models_without_all_heads_of_a_layer_go_to_onnx(family: str, tmp_path: P
 @pytest.fixture(scope="module")
 def work() -> Pruning:
     choice, test = two_parts("tour")
-    made = Pruning(HeldOut(load("minilm"), {TEST: test, CHOICE: choice}), beside=(Way.ABLATION,))
+    made = Pruning(
+        HeldOut(load("minilm"), {TEST: test, CHOICE: choice}), beside=(Choice(Way.ABLATION),)
+    )
     for way in made.ways:
         made.harvest.merge(made.work(way))
     return made
@@ -108,7 +110,7 @@ def test_curves_are_what_switching_heads_off_gives(work: Pruning) -> None:
         with hs.disable(data.model, off, "zero"):
             found = data.parts[TEST].predict(data.model, data.cases[TEST], Budget())
         for metric in data.parts[TEST].metrics:
-            (row,) = [r for r in rows if r["method"] == way and r["metric"] == metric.name]
+            (row,) = [r for r in rows if r["method"] == str(way) and r["metric"] == metric.name]
             assert row["value"] == pytest.approx(metric(found, gold(data.parts[TEST])), abs=1e-6)
 
 
@@ -128,8 +130,8 @@ def test_orders_follow_worth(work: Pruning) -> None:
     chooser = Chooser(work.data.model, work.data.parts[CHOICE])
     for way in (Way.IMPORTANCE, Way.ABLATION):
         worth = chooser.worth(way)([])
-        assert work.order(way) == np.argsort(worth, kind="stable").tolist()
-        assert sorted(work.order(way)) == list(range(72))
+        assert work.order(Choice(way)) == np.argsort(worth, kind="stable").tolist()
+        assert sorted(work.order(Choice(way))) == list(range(72))
 
 
 def test_worth_is_estimated_again_without_the_heads_that_went(work: Pruning) -> None:
@@ -141,6 +143,20 @@ def test_worth_is_estimated_again_without_the_heads_that_went(work: Pruning) -> 
     assert worth[first].max() == pytest.approx(0.0, abs=1e-9)  # nothing comes through them
     rest = [head for head in np.argsort(worth, kind="stable").tolist() if head not in first]
     assert order[40:72] == rest
+
+
+def test_once_and_for_all_stands_beside_again_and_again(minilm: Model) -> None:
+    some = task("tour", limit=20)
+    found = hs.prune(minilm, some, keep=0.5, step=36, beside=(), progress=Silent())
+    methods = {row["method"] for row in found.removals.to_pylist()}
+    assert methods == {"importance", "importance, again after 36"}
+    orders = {
+        name: [(row["layer"], row["head"]) for row in found.removals.to_pylist()
+               if row["method"] == name] for name in methods
+    }  # fmt: skip
+    assert orders["importance"][:36] == orders["importance, again after 36"][:36]
+    (panel,) = panels([found])
+    assert panel.columns == ("heads kept", "importance, again after 36", "importance")
 
 
 def test_means_can_stand_for_heads(minilm: Model) -> None:
@@ -179,6 +195,7 @@ def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
         ({"keep": 60.0}, "0 to 1"),
         ({"keep": 0.5, "by": "magic"}, "importance, ablation, gates"),
         ({"keep": 0.5, "by": "random"}, "not chosen by chance"),
+        ({"keep": 0.5, "by": "gates", "step": 7}, "trained once"),
         ({"keep": 0.5, "tune": 1.0}, "nothing to train"),
     ]:
         with pytest.raises(HeadscopeError, match=message):

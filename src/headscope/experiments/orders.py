@@ -36,6 +36,21 @@ class Way(StrEnum):
     RANDOM = "random"
 
 
+@dataclass(frozen=True)
+class Choice:
+    """A way of choosing heads, with their worth estimated once, or again after every few.
+
+    >>> str(Choice(Way.IMPORTANCE)), str(Choice(Way.IMPORTANCE, 7))
+    ('importance', 'importance, again after 7')
+    """
+
+    way: Way
+    step: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.way) if self.step is None else f"{self.way}, again after {self.step}"
+
+
 def order_by(worth: Worth, total: int, step: int | None = None) -> Order:
     """Heads by their worth, the least worth first.
 

@@ -18,7 +18,7 @@ from headscope.evidence import Harvest
 from headscope.experiments import orders
 from headscope.experiments.gates import Schedule
 from headscope.experiments.held_out import BUDGET, CHOICE, TEST, HeldOut
-from headscope.experiments.orders import Chooser, Order, Way, named, order_by
+from headscope.experiments.orders import Choice, Chooser, Order, Way, named, order_by
 from headscope.model import Model, disable
 from headscope.progress import Silent
 
@@ -37,14 +37,12 @@ class Pruning:
     """One model, one task on two parts of data, some ways of choosing heads.
 
     Attributes:
-        by: the way that the heads are chosen by in the end; the others stand beside.
-        step: after how many heads worth is estimated again; None: once and for all.
+        by: what the heads are chosen by in the end; the others stand beside.
     """
 
     data: HeldOut
-    by: Way = Way.IMPORTANCE
-    beside: tuple[Way, ...] = (Way.RANDOM,)
-    step: int | None = None
+    by: Choice = field(default_factory=lambda: Choice(Way.IMPORTANCE))
+    beside: tuple[Choice, ...] = (Choice(Way.RANDOM),)
     schedule: Schedule = field(default_factory=Schedule)
     progress: Silent = field(default_factory=Silent)
 
@@ -62,7 +60,7 @@ class Pruning:
     def cost(self) -> int:
         """Orders, and sets of heads that are tried."""
         return len(self.ways) + len(self.points) * sum(
-            (DRAWS if way is Way.RANDOM else 1) + (way is self.by) for way in self.ways
+            (DRAWS if one.way is Way.RANDOM else 1) + (one == self.by) for one in self.ways
         )
 
     def skip(self, harvest: Harvest) -> None:
@@ -71,13 +69,13 @@ class Pruning:
         tried = sum(len(one) for name, one in harvest.columns.items() if name.startswith("tried"))
         self.progress.advance(done + tried)
 
-    def work(self, way: Way) -> Harvest:
-        """The order that a way gives, and what is predicted along it."""
+    def work(self, way: Choice) -> Harvest:
+        """The order that a choice gives, and what is predicted along it."""
         harvest = Harvest()
         found = self.orders(way)
         self.progress.advance(1)
         harvest.columns[f"order {way}"] = np.array(found, dtype=float)
-        for part in (TEST, CHOICE) if way is self.by else (TEST,):
+        for part in (TEST, CHOICE) if way == self.by else (TEST,):
             tried = [
                 self.tried(order[: self.total - kept], part)
                 for order in found
@@ -86,14 +84,13 @@ class Pruning:
             harvest.columns[f"tried {part} {way}"] = np.array(tried)
         return harvest
 
-    def orders(self, way: Way) -> list[Order]:
+    def orders(self, choice: Choice) -> list[Order]:
         """One order; of random ones, several."""
-        if way is Way.RANDOM:
+        if choice.way is Way.RANDOM:
             return [orders.random(self.total, self.data.seed + draw) for draw in range(DRAWS)]
         data, seeds = self.data, tuple(range(self.data.seed, self.data.seed + SEEDS))
         chooser = Chooser(data.model, data.parts[CHOICE], data.max_length, self.schedule, seeds)
-        again = None if way is Way.GATES else self.step
-        return [order_by(chooser.worth(way), self.total, again)]
+        return [order_by(chooser.worth(choice.way), self.total, choice.step)]
 
     def tried(self, gone: Sequence[int], part: str) -> Floats:
         """(case,) what is predicted without some heads."""
@@ -101,7 +98,7 @@ class Pruning:
         self.progress.advance(1)
         return found
 
-    def order(self, way: Way, draw: int = 0) -> Order:
+    def order(self, way: Choice, draw: int = 0) -> Order:
         """After all work: an order."""
         return [int(head) for head in self.harvest.columns[f"order {way}"][draw]]
 
@@ -137,7 +134,7 @@ class Pruning:
             for metric in self.data.parts[part].metrics
         ]
 
-    def _curve(self, way: Way, part: str) -> list[tuple[int, int, Floats]]:
+    def _curve(self, way: Choice, part: str) -> list[tuple[int, int, Floats]]:
         tried = self.harvest.columns.get(f"tried {part} {way}")
         if tried is None:
             return []

@@ -181,11 +181,11 @@ def _pruning(one: Results) -> Iterator[tuple[Place, str]]:
     if "pruned" not in one.record:
         return
     about, task = one.record["pruned"], one.record["study"]["task"]["name"]
-    for row in rows_of(one.removals, method=about["by"]):
+    for row in rows_of(one.removals, method=about["method"]):
         name = head_name(row["layer"], row["head"])
         fate = "is removed" if name in about["removed"] else "stays"
         text = (
             f"for {task} it would go as number {row['place'] + 1} of {about['heads']} by "
-            f"{about['by']}; with {about['kept']} kept it {fate}"
+            f"{about['method']}; with {about['kept']} kept it {fate}"
         )
         yield (row["layer"], row["head"]), text

@@ -13,7 +13,8 @@ from headscope.report.panel import Panel
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
-WAYS = ("importance", "ablation", "gates", "random")
+INKS = {"importance": COLOURS[0], "ablation": COLOURS[1], "gates": COLOURS[2], "random": "#777777"}
+"""One colour a way of choosing; the same estimated again after some heads has one of its own."""
 CURVES = alt.NamedData(name="curves")
 
 
@@ -25,7 +26,7 @@ def pruning(one: Results) -> Iterator[Panel]:
     intact, study = record["intact"][0], record["study"]
     metric, total = intact["metric"], record["pruned"]["heads"]
     rows = rows_of(one.pruning, metric=metric, part="test")
-    ways = tuple(way for way in WAYS if any(row["method"] == way for row in rows))
+    ways = tuple(dict.fromkeys(row["method"] for row in rows))
     curves = [point for way in ways for point in _curve(rows, way, intact, total)]
     yield Panel(
         f"Pruning: {study['model']['name']} for {study['task']['name']}",
@@ -53,7 +54,7 @@ def claim(record: Row) -> str:
     tuned = ", after fine-tuning," if "tuned" in about else ""
     return (
         f"{share:.0%} of the heads removed ({about['kept']} of {about['heads']} are left){tuned} "
-        f"by {about['by']}; {row['metric']} {delta:+.1f}{unit} [{low:+.1f}, {high:+.1f}] on "
+        f"by {about['method']}; {row['metric']} {delta:+.1f}{unit} [{low:+.1f}, {high:+.1f}] on "
         f"{row['n']:,} examples that had no part in the choice; {speed['times']:.2f} times as "
         f"fast [{speed['low']:.2f}, {speed['high']:.2f}]."
     )
@@ -104,10 +105,9 @@ def _table(curves: list[Row]) -> list[tuple[str, ...]]:
 
 
 def _drawing(metric: str, intact: Row, ways: list[str]) -> Drawing:
-    inks = dict(zip(WAYS, [*COLOURS[:3], "#777777"], strict=True))
     colour = alt.Color(
         "way:N", title="chosen by", sort=ways,
-        scale=alt.Scale(domain=ways, range=[inks[way] for way in ways]),
+        scale=alt.Scale(domain=ways, range=[INKS.get(way, COLOURS[3]) for way in ways]),
     )  # fmt: skip
     base = alt.Chart(CURVES).encode(
         x=alt.X("kept:Q", title="heads kept", scale=alt.Scale(reverse=True, nice=False)),
