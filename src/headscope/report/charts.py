@@ -194,7 +194,7 @@ def scatter(field: str, title: str, up: str) -> Drawing:
                 alt.Tooltip("effect:Q", format="+.4f"),
             ],
         )
-        .properties(width=420, height=280)
+        .properties(width=300, height=240)
     )
     return drawing
 

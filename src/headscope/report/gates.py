@@ -42,7 +42,8 @@ def gates(one: Results) -> Iterator[Panel]:
         f"Gates: {study['model']['name']} on {study['task']['name']}",
         [
             f"Every head has a gate that is trained with the task's loss and a penalty for being "
-            f"open, on {record['sizes']['choice']:,} examples, {seeds} seeds; the penalty grows "
+            f"open, on {record['sizes']['choice']:,} examples, with {seeds} "
+            f"{'seed' if seeds == 1 else 'seeds'}; the penalty grows "
             "step by step. The metric is that of the heads that are open, the others giving "
             f"nothing, on {record['sizes']['test']:,} other examples. "
             + ("The encoder's weights were trained along."
@@ -54,7 +55,8 @@ def gates(one: Results) -> Iterator[Panel]:
         ],
         [
             Chart("gates-path", "heads open, and what the task keeps",
-                  "A point is a penalty, its lines the range over seeds.", _drawing(intact),
+                  "A point is a penalty, its lines the range over seeds; dashed: the intact model.",
+                  _drawing(intact),
                   other={"paths": path}),
             Chart("gates-lasting", "how long gates stay open",
                   "The share of steps and seeds at which the gate is open.",
@@ -94,7 +96,8 @@ def _stay(one: Results, view: View) -> Panel:
     ]  # fmt: skip
     study = one.record["study"]
     return Panel(
-        f"Which roles stay? {study['model']['name']} on {study['task']['name']}",
+        f"Which roles stay? {study['model']['name']} on {study['task']['name']}, roles as on "
+        f"{view.corpus}",
         [f"Roles as on {view.corpus}, each head by its most telling one; open heads, the mean over "
          "seeds, as the penalty grows."],
         [

@@ -16,6 +16,10 @@ Row = dict[str, Any]
 INKS = {"importance": COLOURS[0], "ablation": COLOURS[1], "gates": COLOURS[2], "random": "#777777"}
 """One colour a way of choosing; the same estimated again after some heads has one of its own."""
 CURVES = alt.NamedData(name="curves")
+READING = (
+    "Across: heads kept; up: the metric on data that had no part in choosing them, with 95% "
+    "intervals of the paired difference; for random orders, the mean and the range of 5."
+)
 
 
 def pruning(one: Results) -> Iterator[Panel]:
@@ -28,15 +32,14 @@ def pruning(one: Results) -> Iterator[Panel]:
     rows = rows_of(one.pruning, metric=metric, part="test")
     ways = tuple(dict.fromkeys(row["method"] for row in rows))
     curves = [point for way in ways for point in _curve(rows, way, intact, total)]
+    guessing = "" if intact["nothing"] is None else " Dashed: always guessing the commonest class."
     yield Panel(
         f"Pruning: {study['model']['name']} for {study['task']['name']}",
         [claim(record), *_said(record, study)],
         [
             Chart(
-                f"pruning-{metric}", f"{metric} as heads go",
-                "Across: heads kept; up: the metric on data that had no part in choosing them, "
-                "with 95% intervals of the paired difference; for random orders, the mean and the "
-                "range of 5.", _drawing(metric, intact, list(ways)), other={"curves": curves},
+                f"pruning-{metric}", f"{metric} as heads go", READING + guessing,
+                _drawing(metric, intact, list(ways)), other={"curves": curves},
             )
         ],
         ("heads kept", *ways),
@@ -108,6 +111,7 @@ def _drawing(metric: str, intact: Row, ways: list[str]) -> Drawing:
     colour = alt.Color(
         "way:N", title="chosen by", sort=ways,
         scale=alt.Scale(domain=ways, range=[INKS.get(way, COLOURS[3]) for way in ways]),
+        legend=alt.Legend(symbolOpacity=1),
     )  # fmt: skip
     base = alt.Chart(CURVES).encode(
         x=alt.X("kept:Q", title="heads kept", scale=alt.Scale(reverse=True, nice=False)),
