@@ -90,7 +90,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def demo(minilm: Model) -> Found:
     options = Options(random_weights=True, rules=Rules(min_count=20))
-    return scan(minilm, read("tour", limit=40), options=options, progress=Silent())
+    return scan(minilm, read("tour"), options=options, progress=Silent())
 
 
 class Visit:
