@@ -13,15 +13,23 @@ import pyarrow as pa
 from headscope.atomic import is_empty, write_text, writing
 from headscope.card import card
 from headscope.errors import HeadscopeError, ModelError, RunError
-from headscope.experiments.finetuning import CHECKPOINTS, Recipe, Steps, train
+from headscope.experiments.finetuning import (
+    CHECKPOINTS,
+    Recipe,
+    Steps,
+    checkpoint_size,
+    saving,
+    size_of,
+    train,
+)
 from headscope.experiments.gates import Schedule
 from headscope.experiments.held_out import CHOICE, TEST, HeldOut
 from headscope.experiments.orders import Choice, Way, named
 from headscope.experiments.pruning import Pruning
 from headscope.experiments.speed import speed_of
 from headscope.found import Found
-from headscope.model import Model, how_named, load, remove, save
-from headscope.model.exporting import can_export, export
+from headscope.model import How, Model, how_named, load, remove, save
+from headscope.model.exporting import export
 from headscope.naming import head_name
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
@@ -58,8 +66,8 @@ class Wish:
                                  "(--max-drop), one of the two")  # fmt: skip
         if self.keep is not None and not 0 <= self.keep <= 1:
             raise HeadscopeError(f"--keep is a share of the heads, 0 to 1, not {self.keep}")
-        if self.max_drop is not None and not 0 <= self.max_drop < 1:
-            raise HeadscopeError(f"--max-drop is a share such as 0.5%, not {self.max_drop}")
+        if self.max_drop is not None and self.max_drop < 0:
+            raise HeadscopeError(f"--max-drop is what may be lost, 0 or more, not {self.max_drop}")
 
 
 def prune(
@@ -104,6 +112,12 @@ def prune(
     elif isinstance(task, str):
         raise HeadscopeError("with data to choose by, give the task itself (see headscope.task)")
     wish = Wish(keep, max_drop, tune, onnx)
+    if how_named(how) is How.UNIFORM:
+        raise HeadscopeError("a head that is removed gives zero, or its mean (--how)")
+    if step is not None and step < 1:
+        raise HeadscopeError(f"--step is a number of heads, 1 or more, not {step}")
+    if tune and out is None:
+        raise HeadscopeError("fine-tuning afterwards needs a folder to work in (out)")
     if tune and not isinstance(choose, Classification | Regression):
         raise HeadscopeError(f"{choose.name} has nothing to train; --tune needs a classifier")
     model = model if isinstance(model, Model) else load(model, head=task.head)
@@ -124,7 +138,7 @@ def prune(
         "task": task.describe(),
         "choice": choose.describe(),
         "options": {"keep": keep, "max_drop": max_drop, "by": by, "beside": list(beside),
-                    "how": how, "step": step, "tune": tune, "onnx": onnx,
+                    "how": how, "step": step, "tune": tune,
                     "schedule": asdict(schedule), "max_length": max_length, "seed": seed},
         "versions": versions(),
     }  # fmt: skip
@@ -185,13 +199,10 @@ def _work(work: Pruning, wish: Wish, folder: RunFolder | None) -> Results:
         "intact": data.scores(), "sizes": sizes, "pruned": about,
     }  # fmt: skip
     if home is not None and folder is not None:
-        with writing(home):
+        with saving(home, size_of(pruned.whole.parameters())):
             save(pruned, home)
-        if wish.onnx and can_export():
-            about["onnx"] = export(pruned, home / ONNX)
-        elif wish.onnx:
-            shown.say("no ONNX file: pip install 'headscope[onnx]'")
-        record["bytes"] = {one.name: one.stat().st_size for one in home.iterdir() if one.is_file()}
+        shutil.rmtree(home / CHECKPOINTS, ignore_errors=True)
+        about |= _exported(pruned, home, wish, shown)
         write_text(home / "README.md", card(pruned, folder.record["study"], record))
     return Results(
         record,
@@ -207,9 +218,20 @@ def _tune(work: Pruning, pruned: Model, wish: Wish, home: Path | None) -> None:
         raise HeadscopeError("fine-tuning afterwards needs a classifier, and a folder to work in")
     recipe = Recipe(epochs=wish.tune, length=data.max_length or 128, seed=data.seed)
     steps = Steps(work.progress, f"{pruned.name} without {task.name}'s spare heads")
-    with writing(home):
+    with saving(home, checkpoint_size(pruned, recipe.epochs)):
         train(pruned, task, recipe, home / CHECKPOINTS, steps)
-        shutil.rmtree(home / CHECKPOINTS, ignore_errors=True)
+
+
+def _exported(pruned: Model, home: Path, wish: Wish, shown: Silent) -> dict[str, float]:
+    """How far the ONNX file is from the model; nothing where there is none, and why is said."""
+    if not wish.onnx:
+        return {}
+    try:
+        with writing(home / ONNX):
+            return {"onnx": export(pruned, home / ONNX)}
+    except ModelError as error:
+        shown.say(f"no ONNX file: {error}")
+        return {}
 
 
 def _scores(data: HeldOut, pruned: Model) -> list[dict[str, Any]]:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from transformers import AutoModelForSequenceClassification, BertConfig
+from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
 from typer.testing import CliRunner
 
 import headscope as hs
 from headscope.cli import app
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
+from headscope.experiments.gates import Schedule
 from headscope.experiments.held_out import CHOICE, TEST, HeldOut
 from headscope.experiments.orders import Choice, Chooser, Way, named, order_by
 from headscope.experiments.pruning import Pruning
@@ -134,6 +135,14 @@ def test_orders_follow_worth(work: Pruning) -> None:
         assert sorted(work.order(Choice(way))) == list(range(72))
 
 
+def test_heads_that_are_alone_in_their_layer_are_told_apart() -> None:
+    torch.manual_seed(0)
+    config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_attention_heads": 1})
+    model = wrap(AutoModel.from_config(config), tokenizer())
+    worth = Chooser(model, task("tour", limit=8)).importance([])
+    assert len(set(worth.tolist())) == model.layers
+
+
 def test_worth_is_estimated_again_without_the_heads_that_went(work: Pruning) -> None:
     chooser = Chooser(work.data.model, work.data.parts[CHOICE])
     order = order_by(chooser.importance, 72, step=40)
@@ -196,10 +205,25 @@ def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
         ({"keep": 0.5, "by": "magic"}, "importance, ablation, gates"),
         ({"keep": 0.5, "by": "random"}, "not chosen by chance"),
         ({"keep": 0.5, "by": "gates", "step": 7}, "trained once"),
-        ({"keep": 0.5, "tune": 1.0}, "nothing to train"),
+        ({"keep": 0.5, "tune": 1.0}, "needs a folder"),
+        ({"keep": 0.5, "tune": 1.0, "out": tmp_path / "x"}, "nothing to train"),
     ]:
         with pytest.raises(HeadscopeError, match=message):
             hs.prune(minilm, "tour", progress=Silent(), **options)  # type: ignore[arg-type]
+    some = task("tour")
+    with pytest.raises(HeadscopeError, match="zero, or its mean"):
+        hs.prune(minilm, some, keep=0.5, how="uniform", progress=Silent())
+    with pytest.raises(HeadscopeError, match="1 or more"):
+        hs.prune(minilm, some, keep=0.5, step=0, progress=Silent())
+    with pytest.raises(HeadscopeError, match="the very data"):
+        hs.prune(minilm, some, choose=task("tour"), keep=0.5, progress=Silent())
+    pairs = task("tour").halves()
+    (tmp_path / "pairs.tsv").write_text("sentence\tlabel\na b\tx\nc d\ty\n", encoding="utf-8")
+    other = task(f"classify:{tmp_path / 'pairs.tsv'}")
+    with pytest.raises(HeadscopeError, match="another kind of task"):
+        hs.prune(minilm, pairs[0], choose=other, keep=0.5, progress=Silent())
+    with pytest.raises(HeadscopeError, match="penalties grow"):
+        Schedule(penalties=(0.2, 0.1))
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(HeadscopeError, match="other things in it"):
         hs.prune(minilm, "tour", keep=0.5, out=tmp_path, progress=Silent())

@@ -108,9 +108,12 @@ def test_heads_of_a_pruned_model_are_not_analysed() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("folded", [False, True])
-def test_the_snippet_needs_no_headscope(family: str, folded: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("gone", [GONE, "L1"])
+def test_the_snippet_needs_no_headscope(
+    family: str, folded: bool, gone: str, tmp_path: Path
+) -> None:
     model = tiny(family)
-    pruned = remove(model, GONE, means_of(model) if folded else None)
+    pruned = remove(model, gone, means_of(model) if folded else None)
     save(pruned, tmp_path)
     text = snippet(pruned, str(tmp_path))
     assert "headscope." not in text.replace("headscope_kept", "")
@@ -119,3 +122,16 @@ def test_the_snippet_needs_no_headscope(family: str, folded: bool, tmp_path: Pat
     exec(text, names)
     loaded = wrap(names["model"], names["tokenizer"])
     assert torch.allclose(output(loaded), output(pruned), atol=1e-6)
+
+
+def test_a_bare_folder_has_no_classifier(tmp_path: Path) -> None:
+    save(remove(tiny("bert"), GONE), tmp_path)
+    with pytest.raises(ModelError, match="lacks 2 weights"):
+        load(tmp_path, head=Head.CLASSIFIER)
+
+
+def test_nothing_removed_is_an_intact_model() -> None:
+    model = remove(tiny("bert"), [])
+    with disable(model, "L0.H1"):
+        pass
+    assert "3 layers x 4 heads" in repr(model)

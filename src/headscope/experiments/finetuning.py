@@ -111,14 +111,14 @@ class FineTuning:
         before = self.evaluate(model, length)
         record = {"status": "running", "study": self.study, "untrained": before}
         with claimed(self.folder):
-            with self._saving(self._checkpoint_size(model)):
+            with saving(self.folder, checkpoint_size(model, recipe.epochs)):
                 self._write(record)
                 text = f"{self.name} on {self.train.name}"
                 train(
                     model, self.train, recipe, self.folder / CHECKPOINTS, Steps(self.progress, text)
                 )
             record |= {"trained": self.evaluate(model, length), "status": "complete"}
-            with self._saving(size_of(model.whole.parameters())):
+            with saving(self.folder, size_of(model.whole.parameters())):
                 self._save(model, record)
         return record
 
@@ -139,38 +139,6 @@ class FineTuning:
         cases = self.dev.cases(model, self.dev.examples, length)
         model.whole.train(False)
         return self.dev.score(self.dev.predict(model, cases, Budget()), cases)
-
-    def _checkpoint_size(self, model: Model) -> int:
-        """Bytes that checkpoints take at most: a new one is written before the old one goes."""
-        parameters = list(model.whole.parameters())
-        trained = size_of(one for one in parameters if one.requires_grad)
-        once = size_of(parameters) + 2 * trained  # Adam keeps two numbers for each
-        return once * min(2, math.ceil(self.recipe.epochs))
-
-    @contextmanager
-    def _saving(self, needed: int) -> Iterator[None]:
-        """Say in a sentence that the folder cannot take what is to be saved."""
-        self._drop_torn()  # of a process that was killed
-        with writing(self.folder):
-            if shutil.disk_usage(self.folder).free < needed:
-                raise OSError(errno.ENOSPC, "no room")
-            try:
-                yield
-            except (SafetensorError, RuntimeError) as error:
-                torch_failed = any(name in str(error) for name in TORCH_WRITER)
-                if isinstance(error, SafetensorError) or torch_failed:
-                    raise OSError(errno.ENOSPC, str(error)) from error
-                raise
-            finally:
-                self._drop_torn()
-
-    def _drop_torn(self) -> None:
-        """Remove checkpoints that are not whole; the trainer writes its state last."""
-        for one in (self.folder / CHECKPOINTS).glob("checkpoint-*"):
-            try:
-                json.loads((one / "trainer_state.json").read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                shutil.rmtree(one)
 
     def _save(self, model: Model, record: Row) -> None:
         """Write the model, then the record that says so, then drop the checkpoints."""
@@ -226,6 +194,41 @@ def train(
     last = get_last_checkpoint(str(checkpoints)) if checkpoints.exists() else None
     trainer.train(resume_from_checkpoint=last)
     model.whole.train(False)
+
+
+def checkpoint_size(model: Model, epochs: float) -> int:
+    """Bytes that checkpoints take at most: a new one is written before the old one goes."""
+    parameters = list(model.whole.parameters())
+    trained = size_of(one for one in parameters if one.requires_grad)
+    once = size_of(parameters) + 2 * trained  # Adam keeps two numbers for each
+    return once * min(2, math.ceil(epochs))
+
+
+@contextmanager
+def saving(folder: Path, needed: int) -> Iterator[None]:
+    """Say in a sentence that a folder cannot take what is to be saved; no torn checkpoint stays."""
+    _drop_torn(folder)  # of a process that was killed
+    with writing(folder):
+        if shutil.disk_usage(folder).free < needed:
+            raise OSError(errno.ENOSPC, "no room")
+        try:
+            yield
+        except (SafetensorError, RuntimeError) as error:
+            torch_failed = any(name in str(error) for name in TORCH_WRITER)
+            if isinstance(error, SafetensorError) or torch_failed:
+                raise OSError(errno.ENOSPC, str(error)) from error
+            raise
+        finally:
+            _drop_torn(folder)
+
+
+def _drop_torn(folder: Path) -> None:
+    """Remove checkpoints that are not whole; the trainer writes its state last."""
+    for one in (folder / CHECKPOINTS).glob("checkpoint-*"):
+        try:
+            json.loads((one / "trainer_state.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            shutil.rmtree(one)
 
 
 def size_of(parameters: Iterable[nn.Parameter]) -> int:

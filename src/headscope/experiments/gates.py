@@ -8,20 +8,18 @@ where the last step ended, gives a path: which heads go first, and which stay to
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import cast
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from headscope.corpus import Budget
+from headscope.errors import HeadscopeError
 from headscope.interrupt import heed
 from headscope.model import Model, scaled
 from headscope.progress import Silent
@@ -53,6 +51,11 @@ class Schedule:
     temperature: float = 0.33
     stretch: tuple[float, float] = (-0.1, 1.1)
     start: float = 2.0
+
+    def __post_init__(self) -> None:
+        known = self.penalties
+        if not known or known[0] < 0 or list(known) != sorted(set(known)):
+            raise HeadscopeError("penalties grow from step to step, from 0 or more")
 
 
 class HardConcrete(nn.Module):
@@ -124,7 +127,7 @@ class Gating:
         """The gates after each penalty; the same with the same seed."""
         made = []
         schedule, trained = self.schedule, self.schedule.encoder_rate > 0
-        model = _copied(self.model) if trained else self.model
+        model = self.model.copied() if trained else self.model
         generator = torch.Generator().manual_seed(seed)
         gates = HardConcrete(model.layers, model.heads, schedule)
         groups = [{"params": [gates.places], "lr": schedule.rate}]
@@ -143,7 +146,7 @@ class Gating:
                     optimizer.step()
                     self.progress.advance(1)
                 chance, open_ = gates.chance().detach().double().numpy(), gates.open().numpy()
-                made.append(Step(penalty, chance, open_, _copied(model) if trained else model))
+                made.append(Step(penalty, chance, open_, model.copied() if trained else model))
         return made
 
     def _loss(
@@ -174,14 +177,6 @@ def closing_order(paths: Sequence[Sequence[Step]]) -> Floats:
     return np.asarray(
         np.mean([sum(step.open for step in path) + path[-1].chance for path in paths], axis=0)
     )
-
-
-def _copied(model: Model) -> Model:
-    """The same model with weights of its own."""
-    whole = copy.deepcopy(model.whole).eval()
-    made = replace(model, network=cast(PreTrainedModel, whole.base_model))
-    made.headed = whole if made.network is not whole else None
-    return made
 
 
 @contextmanager

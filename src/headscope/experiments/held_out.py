@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.corpus import Budget
+from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect, Paired, Resamples
 from headscope.experiments.ablation import mean_outputs
@@ -23,6 +24,21 @@ Row = dict[str, Any]
 BUDGET = Budget(2048, 2048 * 128)
 CHOICE, TEST = "choice", "test"
 """The part of the data that heads are chosen on, and the part that had no say in it."""
+
+
+def check_apart(choice: Task, test: Task) -> None:
+    """What something is chosen by must be other data than what it is tried on, of the same kind."""
+    one, other = choice.describe(), test.describe()
+    if (one["data"]["sha256"], one.get("half")) == (other["data"]["sha256"], other.get("half")):
+        raise HeadscopeError(
+            f"{choice.name} to choose by is the very data that {test.name} is tried on; give other "
+            "data (--choose)"
+        )
+    if choice.head is not test.head or choice.metrics[0] is not test.metrics[0]:
+        raise HeadscopeError(
+            f"{choice.name} ({choice.metrics[0].name}) cannot choose for {test.name} "
+            f"({test.metrics[0].name}): another kind of task"
+        )
 
 
 @dataclass
@@ -40,6 +56,7 @@ class HeldOut:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_apart(self.parts[CHOICE], self.parts[TEST])
         self.cases = {
             name: part.cases(self.model, part.examples, self.max_length)
             for name, part in self.parts.items()
@@ -82,7 +99,7 @@ class HeldOut:
 
     def effect(self, predictions: Floats, part: str, metric: Metric | None = None) -> Effect:
         """What a metric gains by other predictions than the intact model's."""
-        metric = metric or self.metric
+        metric = metric or self.parts[part].metrics[0]
         key = (part, metric.name)
         if key not in self._paired:
             cases = self.cases[part]

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from headscope.evidence import Harvest
 from headscope.experiments.ablation import PREDICTIONS, Ablation, every_head
 from headscope.experiments.gates import Gating, Schedule, closing_order
-from headscope.experiments.importance import GATES, Importance, normalised
+from headscope.experiments.importance import GATES, Importance
 from headscope.model import How, Model, disable
 from headscope.tasks import Case, Task
 
 Floats = NDArray[np.float64]
 Order = list[int]
 """All heads, numbered through the layers, the first to go first."""
+TINY = 1e-12
 Worth = Callable[[Sequence[int]], Floats]
 """From the heads that are gone to what each head is worth."""
 
@@ -76,6 +77,7 @@ class Chooser:
 
     Attributes:
         schedule, seeds: of gates.
+        lengths: of the layers' importances before any head went.
     """
 
     model: Model
@@ -83,6 +85,7 @@ class Chooser:
     max_length: int | None = None
     schedule: Schedule = field(default_factory=Schedule)
     seeds: tuple[int, ...] = (0,)
+    lengths: list[float] = field(default_factory=list, repr=False)
 
     def worth(self, way: Way) -> Worth:
         """What says what heads are worth."""
@@ -92,12 +95,20 @@ class Chooser:
         return {Way.IMPORTANCE: self.importance, Way.ABLATION: self.ablation}[way]
 
     def importance(self, gone: Sequence[int]) -> Floats:
-        """Importance, each layer's divided by its length, as Michel et al. prune."""
+        """Importance, each layer's divided by its length in the intact model, as Michel et al.
+        prune; the heads of a model with one a layer as they are.
+        """
         work = Importance(self.model, self.task, attention=False, max_length=self.max_length)
         with disable(self.model, named(gone, self.model.heads), How.ZERO):
             found = _all(work.parts, work.work)
         sizes: Floats = np.abs(found.columns[GATES]).mean(0)
-        return normalised(sizes[None], self.model.layers).ravel()
+        if self.model.heads == 1:
+            return sizes
+        by_layer = sizes.reshape(self.model.layers, -1)
+        if not gone:
+            self.lengths[:] = np.linalg.norm(by_layer, axis=1).tolist()
+        lengths = np.maximum(np.array(self.lengths)[:, None], TINY)
+        return np.asarray((by_layer / lengths).ravel())
 
     def ablation(self, gone: Sequence[int]) -> Floats:
         """What the metric loses without a head; among equals, how far predictions move."""

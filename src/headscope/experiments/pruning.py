@@ -20,6 +20,7 @@ from headscope.experiments.gates import Schedule
 from headscope.experiments.held_out import BUDGET, CHOICE, TEST, HeldOut
 from headscope.experiments.orders import Choice, Chooser, Order, Way, named, order_by
 from headscope.model import Model, disable
+from headscope.model.exporting import of_real
 from headscope.progress import Silent
 
 Floats = NDArray[np.float64]
@@ -154,18 +155,16 @@ class Pruning:
 
     @torch.inference_mode()
     def difference(self, pruned: Model, gone: Sequence[int]) -> float:
-        """How far the outputs of a pruned model are from those of the intact one whose heads are
-        off, relative to the largest output.
+        """How far the last layer's outputs of a pruned model are from those of the intact one whose
+        heads are off, relative to the largest, or to 1 where that is more.
         """
         data, model = self.data, self.data.model
         largest, size, off = 0.0, 1.0, named(gone, model.heads)
         for batch in data.parts[TEST].batches(model, data.cases[TEST], BUDGET):
             inputs = batch.inputs(model)
-            found = pruned.whole(**inputs)[0]
+            found = of_real(pruned.network(**inputs)[0], batch.batch.real)
             with disable(model, off, data.how, data.means):
-                expected = model.whole(**inputs)[0]
-            if expected.shape[:2] == batch.batch.real.shape:  # of tokens: only those that are real
-                found, expected = found[batch.batch.real], expected[batch.batch.real]
+                expected = of_real(model.network(**inputs)[0], batch.batch.real)
             largest = max(largest, float((found - expected).abs().max()))
             size = max(size, float(expected.abs().max()))
         return largest / size

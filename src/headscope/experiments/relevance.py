@@ -89,7 +89,7 @@ class Relevance:
             parts = [whole, float(heads[layer].double().sum()),
                      float(skipped[layer]), *trace.ledger.above(trace.numbers[layer])]  # fmt: skip
             off = abs(parts[0] - sum(parts[1:])) / max(1.0, sum(abs(one) for one in parts[1:]))
-            if off > LOST:
+            if not off <= LOST:
                 raise ModelError(
                     f"{self.model.name}: {off:.1%} of the relevance is lost on the way to layer "
                     f"{layer}; the family has an operation that no rule is known for"

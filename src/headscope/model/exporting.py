@@ -49,17 +49,20 @@ def export(model: Model, path: Path) -> float:
     free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     part = path.with_name(path.name + PART)
     try:
-        with hushed():
-            torch.onnx.export(
-                _Called(model.whole, tuple(inputs)),
-                tuple(inputs.values()),
-                part,
-                input_names=list(inputs),
-                output_names=[OUTPUT],
-                dynamic_shapes=(tuple(free for _ in inputs),),
-                dynamo=True,
-                external_data=False,
-            )
+        try:
+            with hushed():
+                torch.onnx.export(
+                    _Called(model.whole, tuple(inputs)),
+                    tuple(inputs.values()),
+                    part,
+                    input_names=list(inputs),
+                    output_names=[OUTPUT],
+                    dynamic_shapes=(tuple(free for _ in inputs),),
+                    dynamo=True,
+                    external_data=False,
+                )
+        except (RuntimeError, ValueError, TypeError, AssertionError) as error:
+            raise ModelError(f"torch cannot write it ({type(error).__name__})") from error
         far = difference(model, part)
         if far > EQUAL:
             raise ModelError(f"the ONNX file's outputs differ from the model's by {far:.1e}")
@@ -76,13 +79,18 @@ def difference(model: Model, path: Path) -> float:
     texts = [Example(str(size), text="b a c " * size) for size in (5, 1, 3)]
     inputs = _inputs(model, texts)
     session = run_by_onnx(path)
-    found = session.run(None, {name: one.numpy() for name, one in inputs.items()})[0]
+    found = session.run(None, {name: one.cpu().numpy() for name, one in inputs.items()})[0]
     with torch.inference_mode():
-        expected = model.whole(**inputs)[0].numpy()
-    real = inputs["attention_mask"].bool().numpy()
-    if expected.shape[:2] == real.shape:  # of tokens: only those that are real
-        found, expected = found[real], expected[real]
+        whole = model.whole(**inputs)[0]
+    real = inputs["attention_mask"].bool()
+    expected = of_real(whole, real).cpu().numpy()
+    found = of_real(torch.from_numpy(found), real.cpu()).numpy()
     return float(np.abs(found - expected).max() / max(1.0, np.abs(expected).max()))
+
+
+def of_real(output: Tensor, real: Tensor) -> Tensor:
+    """An output without what it has for padding, where it has something for each token."""
+    return output[real] if output.shape[:2] == real.shape else output
 
 
 def run_by_onnx(path: Path) -> Any:

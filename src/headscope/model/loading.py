@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -152,6 +153,13 @@ class Model:
                 f"--max-length {self.max_length}",
                 path,
             )
+
+    def copied(self) -> Model:
+        """The same model with weights of its own."""
+        whole = copy.deepcopy(self.whole).eval()
+        made = replace(self, network=cast(PreTrainedModel, whole.base_model))
+        made.headed = whole if made.network is not whole else None
+        return made
 
     @cached_property
     def gives_values(self) -> bool:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import replace
-from typing import cast
-
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from headscope.model.loading import Model
 from headscope.model.removal import check_intact, shrink
@@ -32,9 +27,6 @@ def remove(model: Model, heads: Named, means: Tensor | None = None) -> Model:
         tuple(head for head in range(model.heads) if head not in gone.get(layer, ()))
         for layer in range(model.layers)
     )
-    whole = copy.deepcopy(model.whole)
-    network = cast(PreTrainedModel, whole.base_model)
-    shrink(network, model.adapter, model.heads, kept, means)
-    made = replace(model, network=network)
-    made.headed = whole if whole is not network else None
+    made = model.copied()
+    shrink(made.network, model.adapter, model.heads, kept, means)
     return made

@@ -62,7 +62,8 @@ def shrink(
         if len(some) < heads:
             mean = None if means is None else means[layer]
             _shrink_layer(block, adapter, heads, some, mean)
-    setattr(network.config, KEPT, [list(some) for some in kept])
+    if any(len(some) < heads for some in kept):
+        setattr(network.config, KEPT, [list(some) for some in kept])
 
 
 def restored(folder: Path, network: PreTrainedModel) -> tuple[PreTrainedModel, dict[str, Any]]:
@@ -78,13 +79,17 @@ def restored(folder: Path, network: PreTrainedModel) -> tuple[PreTrainedModel, d
         raise ModelError(f"{folder}: its configuration is not one that headscope wrote")
     shrink(inner, adapter, config.num_attention_heads, kept)
     weights, prefix = load_file(folder / "model.safetensors"), f"{network.base_model_prefix}."
-    if inner is network and any(name.startswith(prefix) for name in weights):
+    headed = any(name.startswith(prefix) for name in weights)
+    if inner is network and headed:
         weights = {name.removeprefix(prefix): one for name, one in weights.items()
                    if name.startswith(prefix)}  # fmt: skip
+    elif inner is not network and not headed:
+        weights = {prefix + name: one for name, one in weights.items()}
+    modules = dict(network.named_modules())
     for name, one in weights.items():
         owner, _, leaf = name.rpartition(".")
-        if getattr(network.get_submodule(owner), leaf, one) is None:  # a bias that means made
-            setattr(network.get_submodule(owner), leaf, nn.Parameter(one))
+        if owner in modules and getattr(modules[owner], leaf, one) is None:
+            setattr(modules[owner], leaf, nn.Parameter(one))  # a bias that means made
     found = network.load_state_dict(weights, strict=False)
     network.tie_weights()
     tied = set(network.all_tied_weights_keys)

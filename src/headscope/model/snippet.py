@@ -23,8 +23,7 @@ def snippet(model: Model, folder: str) -> str:
     import torch
     from safetensors.torch import load_file
     from transformers import AutoConfig, AutoModel, AutoTokenizer
-    config = AutoConfig.from_pretrained("smaller")
-    tokenizer = AutoTokenizer.from_pretrained("smaller")
+    config, tokenizer = (one.from_pretrained("smaller") for one in (AutoConfig, AutoTokenizer))
     model = AutoModel.from_config(config).eval()
     for name, weight in load_file("smaller/model.safetensors").items():
         owner, _, leaf = name.rpartition(".")
@@ -36,8 +35,8 @@ def snippet(model: Model, folder: str) -> str:
         "import torch",
         "from safetensors.torch import load_file",
         f"from transformers import AutoConfig, {kind}, AutoTokenizer",
-        f'config = AutoConfig.from_pretrained("{folder}")',
-        f'tokenizer = AutoTokenizer.from_pretrained("{folder}")',
+        "config, tokenizer = "
+        f'(one.from_pretrained("{folder}") for one in (AutoConfig, AutoTokenizer))',
         f"model = {kind}.from_config(config).eval()",
         f'for name, weight in load_file("{folder}/model.safetensors").items():',
         '    owner, _, leaf = name.rpartition(".")',
@@ -70,7 +69,8 @@ def _attention_lines(model: Model) -> list[str]:
     if not all(kept):
         given = "hidden[..., :0]"
         if within:
-            has_bias = all(block.get_submodule(adapter.output).bias is not None for block in blocks)
+            empty = [block for block, some in zip(blocks, kept, strict=True) if not some]
+            has_bias = all(block.get_submodule(adapter.output).bias is not None for block in empty)
             given = "torch.zeros_like(hidden)" + (f" + core.{inner}.bias" if has_bias else "")
         lines.append("    if not kept:")
         lines.append(f"        core.forward = lambda hidden, *_, core=core, **__: ({given}, None)")

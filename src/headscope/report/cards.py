@@ -12,7 +12,7 @@ from typing import Any
 from headscope.naming import head_name
 from headscope.report.families import relatives
 from headscope.report.gates import lasted
-from headscope.report.off import VERDICTS, difference_unit, gained
+from headscope.report.off import VERDICTS, difference_unit
 from headscope.report.roles import RULES, Role
 from headscope.report.summary import interval, number
 from headscope.report.views import View
@@ -112,7 +112,7 @@ def _elsewhere(view: View, results: list[Results]) -> Iterator[tuple[Place, str]
         models = study.get("models", {"": study["model"]})
         if model not in (each["sha256"] for each in models.values()):
             continue
-        yield from _change(one)
+        yield from _change(one, model)
         yield from _off(one)
         yield from _importance(one)
         yield from _relevance(one)
@@ -120,10 +120,11 @@ def _elsewhere(view: View, results: list[Results]) -> Iterator[tuple[Place, str]
         yield from _pruning(one)
 
 
-def _change(one: Results) -> Iterator[tuple[Place, str]]:
+def _change(one: Results, model: str) -> Iterator[tuple[Place, str]]:
     models = one.record["study"].get("models", {})
-    for row in rows_of(one.heads, analysis="change"):
-        if row["head"] is not None and "base" in models and "tuned" in models:
+    sides = {models[name]["sha256"] for name in ("base", "tuned") if name in models}
+    for row in rows_of(one.heads, analysis="change") if model in sides else ():
+        if row["head"] is not None:
             value = f"{number(row['value'], 'cosine')} {interval(row, 'cosine')}"
             text = (
                 f"from {models['base']['name']} to {models['tuned']['name']} its maps on "
@@ -139,8 +140,7 @@ def _off(one: Results) -> Iterator[tuple[Place, str]]:
     intact, study = record["intact"][0], record["study"]
     unit = difference_unit(intact)
     for row in rows_of(one.ablation, metric=intact["metric"], unit="head"):
-        gain = gained(row, intact)
-        moved = f"{number(gain['value'], unit)} {interval(gain, unit)}"
+        moved = f"{number(row['delta'], unit)} {interval(row, unit)}"
         verdict = f"the head {VERDICTS[row['verdict']][0]}"
         text = (
             f"off ({study['options']['how']}), {intact['metric']} on {study['task']['name']} "

@@ -18,7 +18,7 @@ INKS = {"importance": COLOURS[0], "ablation": COLOURS[1], "gates": COLOURS[2], "
 CURVES = alt.NamedData(name="curves")
 READING = (
     "Across: heads kept; up: the metric on data that had no part in choosing them, with 95% "
-    "intervals of the paired difference; for random orders, the mean and the range of 5."
+    "intervals of the paired difference; for random orders, the mean and the range of several."
 )
 
 
@@ -52,12 +52,14 @@ def claim(record: Row) -> str:
     about = record["pruned"]
     row = about.get("tuned", about["test"])[0]
     share, speed = 1 - about["kept"] / about["heads"], about["speed"]
-    scale, unit = (100, " points") if record["intact"][0]["share"] else (1, "")
-    delta, low, high = (scale * row[key] for key in ("delta", "low", "high"))
+    scale, unit, style = (
+        (100, " points", "+.1f") if record["intact"][0]["share"] else (1, "", "+.3f")
+    )
+    delta, low, high = (f"{scale * row[key]:{style}}" for key in ("delta", "low", "high"))
     tuned = ", after fine-tuning," if "tuned" in about else ""
     return (
         f"{share:.0%} of the heads removed ({about['kept']} of {about['heads']} are left){tuned} "
-        f"by {about['method']}; {row['metric']} {delta:+.1f}{unit} [{low:+.1f}, {high:+.1f}] on "
+        f"by {about['method']}; {row['metric']} {delta}{unit} [{low}, {high}] on "
         f"{row['n']:,} examples that had no part in the choice; {speed['times']:.2f} times as "
         f"fast [{speed['low']:.2f}, {speed['high']:.2f}]."
     )

@@ -69,7 +69,8 @@ def _together(one: Results, results: list[Results]) -> Iterator[Panel]:
         if other.ablation.num_rows and same_study(one, other):
             metric = other.record["intact"][0]["metric"]
             lost = {place: abs(value) for place, value in effects(other).items()}
-            others[f"effect on {metric} when off"] = lost
+            how = other.record["study"]["options"]["how"]
+            others[f"the size of the effect on {metric} when off ({how})"] = lost
     texts, charts = [], []
     for name, values in others.items():
         places = [place for place in relevant if place in values]
@@ -84,7 +85,7 @@ def _together(one: Results, results: list[Results]) -> Iterator[Panel]:
              "effect": relevant[layer, head]}
             for layer, head in places
         ]  # fmt: skip
-        slug = f"relevance-and-{name}".replace(" ", "-")
+        slug = f"relevance-and-{name}".replace(" ", "-").replace("(", "").replace(")", "")
         charts.append(
             Chart(slug, f"relevance and {name}", "A point is a head.",
                   scatter("value", name, "relevance (share)"), points)

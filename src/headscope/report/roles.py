@@ -8,7 +8,6 @@ statistic's own test against its baseline is passed too. A head may have several
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,7 +149,8 @@ def _earned(rule: Rule, results: Results, corpus: str, weights: str) -> list[Rol
     place = {"corpus": corpus, "weights": weights, "analysis": rule.analysis}
     rows = [row for row in rows_of(results.heads, statistic=rule.statistic, **place)
             if _asked(rule, row)]  # fmt: skip
-    tested = [(row, _chance(rule, row)) for row in rows]
+    freedom = _freedom(results, corpus, weights)
+    tested = [(row, _chance(rule, row, freedom)) for row in rows]
     known = [(row, p) for row, p in tested if p is not None]
     if not known:
         return []
@@ -174,7 +174,15 @@ def _asked(rule: Rule, row: Row) -> bool:
     return row["head"] is not None and direction and group
 
 
-def _chance(rule: Rule, row: Row) -> float | None:
+def _freedom(results: Results, corpus: str, weights: str) -> float:
+    """The degrees of freedom of intervals on a corpus: its groups of documents, less one."""
+    for one in results.record["corpora"]:
+        if (one["corpus"], one["weights"]) == (corpus, weights):
+            return float(max(1, one["buckets"] - 1))
+    return float("inf")
+
+
+def _chance(rule: Rule, row: Row, freedom: float) -> float | None:
     """The one-sided p of a value that is not above the threshold, by its interval's lower half;
     None where there are too few documents for an interval.
     """
@@ -183,8 +191,8 @@ def _chance(rule: Rule, row: Row) -> float | None:
     least = rule.threshold
     if rule.margin:
         least = max(least, (row["baseline"] or 0.0) + rule.margin)
-    error = max(row["value"] - row["low"], 1e-9) / stats.norm.ppf(0.975)
-    return float(stats.norm.sf((row["value"] - least) / error))
+    error = max(row["value"] - row["low"], 1e-9) / stats.t.ppf(0.975, freedom)
+    return float(stats.t.sf((row["value"] - least) / error, freedom))
 
 
 def _cell(row: Row) -> tuple[Any, ...]:
@@ -216,11 +224,3 @@ def labelled(found: list[Role]) -> list[Label]:
     for role in found:
         earned.setdefault((role.rule.name, head_name(*role.place)), []).append(role.what)
     return [Label(name, head, tuple(some)) for (name, head), some in earned.items()]
-
-
-def lines(found: list[Role]) -> Iterator[tuple[str, str]]:
-    """Head by head, what each is: (name, sentence)."""
-    for place in sorted({role.place for role in found}):
-        for role in found:
-            if role.place == place:
-                yield head_name(*place), f"{role.rule.name}: {role.sentence}"

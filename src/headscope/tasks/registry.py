@@ -74,8 +74,9 @@ def two_parts(
     """A task on data to choose something by, and on data that has no part in the choice.
 
     Args:
-        choose: the task to choose by, or a part of GLUE; None: for GLUE its part `train`, for
-            other tasks one half of their documents, the other being what is left.
+        choose: another task to choose by (its part `train`), or another part of the same; None:
+            for GLUE the part `train`, for other tasks one half of their documents, the other half
+            being what is left.
         choose_limit: choose by the first so many examples.
 
     >>> choice, test = two_parts("tour")
@@ -83,14 +84,14 @@ def two_parts(
     True
     """
     tested = task(name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
-    if name.startswith("glue/") and (choose is None or "/" not in choose):
-        if (choose or "train") == part:
-            raise HeadscopeError(f"heads cannot be chosen by the part they are tried on, {part!r}")
-        chosen = task(name, part=choose or "train", glue_dir=glue_dir, limit=choose_limit)
-        return chosen, tested
-    if choose is not None:
-        return task(choose, glue_dir=glue_dir, limit=choose_limit, seed=seed), tested
-    return tested.halves()
+    if choose is None and not name.startswith("glue/"):
+        return tested.halves()
+    other, of = name, "train"
+    if choose is not None and (":" in choose or "/" in choose):
+        other = choose
+    elif choose is not None:
+        of = choose
+    return task(other, part=of, glue_dir=glue_dir, limit=choose_limit, seed=seed), tested
 
 
 def _glue(name: str, kind: str, part: str, glue_dir: str | Path | None, limit: int | None) -> Task:
