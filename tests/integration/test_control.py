@@ -75,4 +75,4 @@ def test_the_annotation_as_it_is_is_found(minilm: Model) -> None:
     rows, called = scanned(minilm, list(read("tour")))
     sure = [row for row in rows if row["q"] is not None and row["q"] < 0.05]
     assert len(sure) > 0.1 * len(rows)
-    assert called >= 4  # not the value, the evidence must pass the threshold
+    assert called >= 3  # not the value, the evidence must pass the threshold
