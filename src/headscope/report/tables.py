@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headscope.naming import head_name
-from headscope.report.summary import interval, number, statistics, sure
+from headscope.report import roles as heads
+from headscope.report.summary import interval, number, sure
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
@@ -211,23 +212,17 @@ def _roles(
     results: Results, corpora: list[str], best: dict[tuple[str, str], Relation], weights: str
 ) -> list[Role]:
     place = {"weights": weights, "analysis": "dependencies"}
-    rule = next(
-        statistic
-        for analysis, statistic in statistics(results.record)
-        if (analysis["analysis"], statistic["statistic"]) == ("dependencies", "gain")
-    )
     held: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     accuracy = {
         (head_name(r["layer"], r["head"]), r["group"], r["direction"], r["corpus"]): r
         for r in rows_of(results.heads, statistic="accuracy", **place)
         if r["head"] is not None
     }
-    for row in rows_of(results.heads, statistic="gain", **place):
-        key = (head_name(row["layer"], row["head"]), row["group"], row["direction"])
-        named = row["head"] is not None and row["group"] not in rule["nameless"]
-        above = named and row["value"] >= rule["threshold"]
-        if above and sure(row) and sure(accuracy[*key, row["corpus"]]):
-            held[key].append(row["corpus"])
+    for corpus in corpora:
+        for one in heads.roles(results, corpus, weights):
+            if one.rule.analysis == "dependencies":
+                key = (head_name(*one.place), one.row["group"], one.row["direction"])
+                held[key].append(corpus)
     roles = []
     for (head, relation, direction), where in held.items():
         asked = [name for name in corpora if (relation, name) in best]
