@@ -62,8 +62,7 @@ RULES = (
          "joins the words of {group}, {direction}, {value} better than the best fixed offset",
          "dependencies", "gain", 0.10, VOITA, direction="any", confirmed_by="accuracy",
          nameless=("all", "punct"), unit="points"),
-    Rule("linking",
-         "joins the words of {group}, {direction}, {value} better than the best fixed offset",
+    Rule("linking", "joins linked words ({group}, {direction}) {value} better than the best offset",
          "links", "gain", 0.10, VOITA, direction="any", confirmed_by="accuracy",
          nameless=("all",), unit="points"),
     Rule("coreferent", "looks at an antecedent in {value} of mentions ({group})",
@@ -131,7 +130,9 @@ class Role:
         """What the head does, with the evidence for it."""
         rule, row = self.rule, self.row
         value = f"{number(row['value'], rule.unit)} {interval(row, rule.unit)}"
-        direction = DIRECTIONS.get(row["direction"] or "", row["direction"])
+        direction = row["direction"]
+        if rule.analysis == "dependencies":
+            direction = DIRECTIONS[row["direction"]]
         words = rule.words.format(group=row["group"], direction=direction, value=value)
         known = row["baseline"] is not None and rule.unit != "points"
         baseline = f"; baseline {number(row['baseline'], rule.unit)}" if known else ""
