@@ -1,6 +1,6 @@
 """Contact sheets of the maps, for annotators: nothing but the picture and its number.
 
-    python -m labelling.sheets OUT [--seed 0] [--only 1,2,3] [--from NUMBER]
+    python -m labelling.sheets OUT [--seed 0] [--only 1,2,3] [--first NUMBER] [--large]
 
 Maps stand in a random order, so that neighbours say nothing of each other. Rows look at columns;
 ink is the square root of the weight against the map's own darkest (its 99.5th percentile, and at
@@ -11,6 +11,7 @@ least 0.15). Bars beside a map mark the first sentence (blue), the second (orang
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,26 @@ from PIL import Image, ImageDraw, ImageFont
 
 from labelling.draw import Shown, read_maps
 
-ACROSS, DOWN = 5, 4
-SIDE, BAR, GAP = 228, 7, 26
+BAR, GAP = 7, 26
 FAINTEST = 0.15
 """A map whose darkest weight is below this is shown pale, as it is."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """How many maps a sheet has, and how many pixels a map."""
+
+    across: int = 5
+    down: int = 4
+    side: int = 228
+
+    @property
+    def maps(self) -> int:
+        """How many maps fit on a sheet."""
+        return self.across * self.down
+
+
+SMALL, LARGE = Page(), Page(4, 3, 294)
 COLOURS = {-1: (0, 0, 0), 0: (66, 133, 244), 1: (245, 145, 40)}
 
 
@@ -34,31 +51,35 @@ def inked(weights: NDArray[np.float64]) -> Image.Image:
     return Image.fromarray(colour.round().astype(np.uint8), "RGB")
 
 
-def tile(shown: Shown, caption: str) -> Image.Image:
+def tile(shown: Shown, caption: str, side: int) -> Image.Image:
     """A map with its bars, and its number or what is said of it above."""
     size = len(shown.sentence)
-    image = Image.new("RGB", (SIDE + BAR + GAP, SIDE + BAR + GAP), "white")
+    image = Image.new("RGB", (side + BAR + GAP, side + BAR + GAP), "white")
     pen = ImageDraw.Draw(image)
     pen.text((BAR, 1), caption, fill="black", font=ImageFont.load_default(15))
     left, top = BAR + 3, GAP - 4 + BAR
-    image.paste(inked(shown.weights).resize((SIDE, SIDE), Image.Resampling.NEAREST), (left, top))
+    image.paste(inked(shown.weights).resize((side, side), Image.Resampling.NEAREST), (left, top))
     for place, sentence in enumerate(shown.sentence.tolist()):
-        start, end = (round(SIDE * at / size) for at in (place, place + 1))
+        start, end = (round(side * at / size) for at in (place, place + 1))
         pen.rectangle((left + start, top - BAR, left + end - 1, top - 2), fill=COLOURS[sentence])
         pen.rectangle((left - BAR, top + start, left - 2, top + end - 1), fill=COLOURS[sentence])
-    pen.rectangle((left - 1, top - 1, left + SIDE, top + SIDE), outline=(150, 150, 150))
+    pen.rectangle((left - 1, top - 1, left + side, top + side), outline=(150, 150, 150))
     return image
 
 
 def sheet(
-    shown: list[Shown], numbers: list[int], captions: dict[int, str] | None = None
+    shown: list[Shown],
+    numbers: list[int],
+    captions: dict[int, str] | None = None,
+    page: Page = SMALL,
 ) -> Image.Image:
-    """Up to `ACROSS` by `DOWN` maps."""
-    step = SIDE + BAR + GAP
-    image = Image.new("RGB", (ACROSS * step, DOWN * step), "white")
+    """Up to `page.maps` maps."""
+    step = page.side + BAR + GAP
+    image = Image.new("RGB", (page.across * step, page.down * step), "white")
     for place, number in enumerate(numbers):
-        corner = ((place % ACROSS) * step, (place // ACROSS) * step)
-        image.paste(tile(shown[number], (captions or {}).get(number, f"{number}")), corner)
+        corner = ((place % page.across) * step, (place // page.across) * step)
+        caption = (captions or {}).get(number, f"{number}")
+        image.paste(tile(shown[number], caption, page.side), corner)
     return image
 
 
@@ -68,18 +89,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="numbers of maps, by commas")
     parser.add_argument("--first", type=int, default=0, help="maps from this number on")
+    parser.add_argument("--large", action="store_true", help="12 large maps a sheet, not 20")
     asked = parser.parse_args()
+    page = LARGE if asked.large else SMALL
     _, shown = read_maps()
     numbers = list(range(asked.first, len(shown)))
     if asked.only:
         numbers = [int(number) for number in asked.only.split(",")]
     order = np.random.default_rng(asked.seed).permutation(numbers).tolist()
     asked.out.mkdir(parents=True, exist_ok=True)
-    size = ACROSS * DOWN
-    for page in range(0, len(order), size):
-        part = order[page : page + size]
-        name = f"sheet-{page // size:02d}"
-        sheet(shown, part).save(asked.out / f"{name}.png")
+    for start in range(0, len(order), page.maps):
+        part = order[start : start + page.maps]
+        name = f"sheet-{start // page.maps:02d}"
+        sheet(shown, part, page=page).save(asked.out / f"{name}.png")
         print(name, *part)
 
 

@@ -28,7 +28,7 @@ from headscope.analyses.shape_features import Tokens, features
 from headscope.analyses.twins import twin_features
 from headscope.model.workspace import Workspace
 from labelling.draw import Drawn, Shown, read_maps
-from labelling.sheets import ACROSS, DOWN, sheet
+from labelling.sheets import SMALL, sheet
 from labelling.votes import RESOLVED, by_annotator, labels
 
 WEIGHTS = Path(patterns.__file__).parent / patterns.WEIGHTS
@@ -242,7 +242,7 @@ def wrong(problem: Problem, found: Floats, path: Path) -> None:
     """Draw maps that annotators agree on and the classifier is surest to see otherwise."""
     guess = found.argmax(1)
     missed = np.nonzero(problem.agreed & (guess != problem.label))[0]
-    order = missed[np.argsort(found[missed, problem.label[missed]])][: ACROSS * DOWN].tolist()
+    order = missed[np.argsort(found[missed, problem.label[missed]])][: SMALL.maps].tolist()
     captions = {n: f"{n}: {SHORT[problem.label[n]]}, not {SHORT[guess[n]]}" for n in order}
     sheet(read_maps()[1], order, captions).save(path)
 
