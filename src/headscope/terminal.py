@@ -21,7 +21,7 @@ SHOWN = 12
 """Roles and labels that are listed; the report has all."""
 BROAD = 60
 """Tables with longer cells are left to the report."""
-LONG = 16
+LONG = 18
 """Cells that are longer may be broken into lines where the terminal is narrow."""
 
 
@@ -54,16 +54,22 @@ def _print(
 ) -> None:
     if not rows:
         return
+    cells = [(column, *(row[place] for row in rows)) for place, column in enumerate(columns)]
+    long = [max(map(len, some[1:])) > LONG for some in cells]
+    needed = [
+        max(len(word) for cell in some for word in (cell.split() if broken else [cell]))
+        for some, broken in zip(cells, long, strict=True)
+    ]
+    framed = sum(needed) + 3 * len(columns) + 1 <= console.width
     table = Table(title=title)
+    if not framed:  # closer, and lines are broken rather than cut
+        table = Table(title=title, box=None, pad_edge=False, collapse_padding=True)
     for place, column in enumerate(columns):
-        cells = [row[place] for row in rows]
-        long = max(map(len, cells)) > LONG
-        words = (len(word) for cell in (*cells, column) for word in cell.split())
         table.add_column(
             column,
-            justify="right" if place > 1 and not long else "left",
-            no_wrap=place > 0 and not long,
-            min_width=min(max(words), LONG),
+            justify="right" if place > 1 and not long[place] else "left",
+            no_wrap=framed and not long[place],
+            overflow="fold",
         )
     for row in rows:
         table.add_row(*row)

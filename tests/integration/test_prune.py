@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -198,7 +199,7 @@ def test_a_pruned_model_can_be_fine_tuned_afterwards(tmp_path: Path) -> None:
 
 
 def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
-    for options, message in [
+    wishes: list[tuple[dict[str, Any], str]] = [
         ({}, "say how many heads"),
         ({"keep": 0.5, "max_drop": 0.1}, "one of the two"),
         ({"keep": 60.0}, "0 to 1"),
@@ -207,9 +208,10 @@ def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
         ({"keep": 0.5, "by": "gates", "step": 7}, "trained once"),
         ({"keep": 0.5, "tune": 1.0}, "needs a folder"),
         ({"keep": 0.5, "tune": 1.0, "out": tmp_path / "x"}, "nothing to train"),
-    ]:
+    ]
+    for options, message in wishes:
         with pytest.raises(HeadscopeError, match=message):
-            hs.prune(minilm, "tour", progress=Silent(), **options)  # type: ignore[arg-type]
+            hs.prune(minilm, "tour", progress=Silent(), **options)
     some = task("tour")
     with pytest.raises(HeadscopeError, match="zero, or its mean"):
         hs.prune(minilm, some, keep=0.5, how="uniform", progress=Silent())

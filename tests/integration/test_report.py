@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import tokenizers as tk
 import vl_convert
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
+from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
 from headscope.ablate import ablate
@@ -27,6 +29,7 @@ from headscope.report.charts import heat_map, spec
 from headscope.report.page import write_report
 from headscope.report.views import View
 from headscope.study import scan
+from headscope.terminal import show, show_heads
 from tests.browser import installed
 from tests.tiny import network
 from tests.unit.examples import corpus_of
@@ -285,3 +288,16 @@ def test_experiments_are_drawn(browser: Browser, minilm: Model, tmp_path: Path) 
     assert alone.complaints == []
     figures = off.figures(tmp_path / "figures")
     assert len(figures) == 2 * 2 * 2
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_terminal_shows_tables_whole(demo: Found, width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width)
+    show(demo, console)
+    show_heads(demo, [demo], console)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert not any("…" in line for line in lines)
+    for row in demo.relations("tour"):
+        assert any(all(cell in line for cell in row.cells) for line in lines)

@@ -109,7 +109,7 @@ def _ink(rows: list[Row], unit: str) -> alt.Color:
         ),
         legend=alt.Legend(
             title=UNITS[unit][0],
-            format="%" if share else ".1f",
+            format="%" if share else ".2~r",
             gradientLength=110,
             values=[0, 0.05, 0.25, 0.5, 1] if share else alt.Undefined,
         ),
@@ -194,7 +194,7 @@ def scatter(field: str, title: str, up: str) -> Drawing:
                 alt.Tooltip("effect:Q", format="+.4f"),
             ],
         )
-        .properties(width=300, height=240)
+        .properties(width=240, height=240)
     )
     return drawing
 

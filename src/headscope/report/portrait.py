@@ -29,7 +29,7 @@ def portrait(view: View, results: list[Results]) -> Panel | None:
     model = view.model_record
     total = model["layers"] * model["heads"]
     held = {role.place for role in roles}
-    rows = list(_roles(view, total))
+    rows = list(_roles(view))
     text = [
         f"{len(held)} of {total} heads of {model['name']} have a role on {view.corpus}, by rules "
         "whose thresholds are tested after correction; a head may have several.",
@@ -39,7 +39,7 @@ def portrait(view: View, results: list[Results]) -> Panel | None:
     return Panel(f"{model['name']} in short", text, columns=columns, rows=rows)
 
 
-def _roles(view: View, total: int) -> Iterator[tuple[str, ...]]:
+def _roles(view: View) -> Iterator[tuple[str, ...]]:
     """A line a role: how many heads have it, in which layers, and the clearest of them."""
     for rule in RULES:
         mine = [role for role in view.roles if role.rule is rule]
@@ -52,7 +52,7 @@ def _roles(view: View, total: int) -> Iterator[tuple[str, ...]]:
         where = ", ".join(f"L{layer}: {count}" for layer, count in sorted(layers.items()))
         clearest = ", ".join(head_name(*place) for place in places[:MANY])
         least = f"{rule.source} ({rule.threshold:g})"
-        yield rule.name, f"{len(places)} of {total}", where, clearest, least
+        yield rule.name, f"{len(places)}", where, clearest, least
 
 
 def _redundancy(view: View, total: int) -> Iterator[str]:
