@@ -63,7 +63,10 @@ def importance(
     }  # fmt: skip
 
     def prepare(shown: Silent) -> Work:
-        work = Importance(model, task, normalise, gradients, max_length, seed, shown)
+        work = Importance(
+            model=model, task=task, normalise=normalise, attention=gradients,
+            max_length=max_length, seed=seed, progress=shown,
+        )  # fmt: skip
         return lambda folder: _work(work, folder)
 
     return recorded(study, prepare, out=out, progress=progress, command=command)

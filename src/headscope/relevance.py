@@ -59,7 +59,10 @@ def relevance(
     }
 
     def prepare(shown: Silent) -> Work:
-        work = Relevance(model, task, epsilon, max_length, seed, shown)
+        work = Relevance(
+            model=model, task=task, epsilon=epsilon, max_length=max_length, seed=seed,
+            progress=shown,
+        )  # fmt: skip
         return lambda folder: _work(work, folder)
 
     return recorded(study, prepare, out=out, progress=progress, command=command)

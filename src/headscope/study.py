@@ -67,8 +67,8 @@ def scan(
         if shown.heard:
             shown.say(forecast(passes))
         felt = [
-            Importance(model, MaskedLM(one.name, one, options.seed), max_length=options.max_length,
-                       seed=options.seed, progress=shown)
+            Importance(model=model, task=MaskedLM(one.name, one, options.seed),
+                       max_length=options.max_length, seed=options.seed, progress=shown)
             for one in corpora if gradients
         ]  # fmt: skip
         return lambda folder: _work(passes, felt, folder, left_out(plans))

@@ -178,7 +178,7 @@ def test_messages_between_neurons_say_the_same() -> None:
 
 
 def test_a_batch_is_as_its_cases_alone(minilm: Model) -> None:
-    work = Relevance(minilm, task("tour", limit=6), progress=Silent())
+    work = Relevance(model=minilm, task=task("tour", limit=6), progress=Silent())
     together = work.work(work.cases).columns["relevance"]
     for place, case in enumerate(work.cases):
         alone = work.work([case]).columns["relevance"][0]

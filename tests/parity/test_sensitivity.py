@@ -179,7 +179,7 @@ def test_gates_of_other_tasks(kind: str) -> None:
 
 def test_importance_is_the_mean_of_sizes_not_the_size_of_the_mean(minilm: Model) -> None:
     task = Similarity("pairs", corpus_of(PAIRS * 1))
-    work = Importance(minilm, task, progress=Silent())
+    work = Importance(model=minilm, task=task, progress=Silent())
     for part in work.parts:
         work.harvest.merge(work.work(part))
     single = np.stack([gates(minilm, task, [case]).numpy()[0] for case in work.cases])

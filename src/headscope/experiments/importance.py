@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,25 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headscope.corpus import BUCKETS, bucket_of
 from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit
 from headscope.evidence.paired import Resamples
+from headscope.experiments.casework import CaseWork
 from headscope.experiments.sensitivity import BATCH, Gradients, felt
-from headscope.model import Model
-from headscope.progress import Silent
-from headscope.tasks import Case, Task
+from headscope.tasks import Case
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
-SHARD = 256
-"""Cases that are kept at a time: what a kill costs."""
 GATES = "gates"
 SPLITS = 200
 """Random halves that rankings are compared on."""
 
 
-@dataclass
-class Importance:
+@dataclass(kw_only=True)
+class Importance(CaseWork):
     """How much the loss of a task feels each head: the derivative by a gate of 1 on its output.
 
     The absolute value is taken example by example, before the mean: a head that helps one and
@@ -42,26 +37,10 @@ class Importance:
     """
 
     name: ClassVar[str] = "importance"
+    column: ClassVar[str] = GATES
 
-    model: Model
-    task: Task
     normalise: bool = False
     attention: bool = True
-    max_length: int | None = None
-    seed: int = 0
-    progress: Silent = field(default_factory=Silent)
-
-    def __post_init__(self) -> None:
-        examples = list(self.task.examples)
-        random.Random(self.seed).shuffle(examples)
-        self.cases = self.task.cases(self.model, examples, self.max_length)
-        self.parts = [self.cases[at : at + SHARD] for at in range(0, len(self.cases), SHARD)]
-        self.shape = Shape(BUCKETS, self.model.layers, self.model.heads)
-        self.harvest = Harvest()
-
-    def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done counts as done."""
-        self.progress.advance(len(harvest.columns[GATES]))
 
     def work(self, cases: list[Case]) -> Harvest:
         """Derivatives of some cases."""
@@ -90,7 +69,7 @@ class Importance:
 
     def statistics(self) -> list[Statistic]:
         """Importance as a statistic; there is no baseline, heads are compared with each other."""
-        return [statistic(self.sizes, self.cases, self.shape)]
+        return [statistic(self.sizes, self.buckets, self.shape)]
 
     def rows(self) -> list[Row]:
         """One row a head: its importance, its share of its layer, its rank and how sure that is."""
@@ -129,11 +108,10 @@ class Importance:
         return float(np.mean(found))
 
 
-def statistic(sizes: Floats, cases: list[Case], shape: Shape) -> Statistic:
+def statistic(sizes: Floats, buckets: list[int], shape: Shape) -> Statistic:
     """Importance as a statistic, from (case, head) absolute derivatives."""
-    buckets = [bucket_of(case.example.unit) for case in cases]
     return Statistic(
-        "importance", Tally.of_cases(sizes, np.ones((len(cases), 1)), buckets, shape), None,
+        "importance", Tally.of_cases(sizes, np.ones((len(sizes), 1)), buckets, shape), None,
         Unit.GRADIENT,
         "mean over examples of the absolute derivative of the loss by a gate on the head",
         headlines={"": "importance"},

@@ -98,7 +98,9 @@ class Chooser:
         """Importance, each layer's divided by its length in the intact model, as Michel et al.
         prune; the heads of a model with one a layer as they are.
         """
-        work = Importance(self.model, self.task, attention=False, max_length=self.max_length)
+        work = Importance(
+            model=self.model, task=self.task, attention=False, max_length=self.max_length
+        )
         with disable(self.model, named(gone, self.model.heads), How.ZERO):
             found = _all(work.parts, work.work)
         sizes: Floats = np.abs(found.columns[GATES]).mean(0)

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.corpus import BUCKETS, bucket_of
 from headscope.errors import ModelError
-from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit
+from headscope.evidence import Harvest, Statistic, Tally, Unit
+from headscope.experiments.casework import CaseWork
 from headscope.experiments.importance import GATES, statistic
 from headscope.experiments.sensitivity import BATCH, felt
-from headscope.model import Model
 from headscope.model.propagation import EPSILON, propagating
-from headscope.progress import Silent
-from headscope.tasks import Case, CaseBatch, Task
+from headscope.tasks import Case, CaseBatch
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
-SHARD = 256
-"""Cases that are kept at a time: what a kill costs."""
 RELEVANCE, COUNTED = "relevance", "counted"
 LOST = 1e-3
 """A share of the score that may be lost on the way before the rules are said not to hold."""
 
 
-@dataclass
-class Relevance:
+@dataclass(kw_only=True)
+class Relevance(CaseWork):
     """How much of the model's score for what it predicts comes through each head, by layer-wise
     relevance propagation: the score is handed down from layer to layer, and nothing is lost.
 
@@ -42,25 +37,9 @@ class Relevance:
     """
 
     name: ClassVar[str] = "relevance"
+    column: ClassVar[str] = RELEVANCE
 
-    model: Model
-    task: Task
     epsilon: float = EPSILON
-    max_length: int | None = None
-    seed: int = 0
-    progress: Silent = field(default_factory=Silent)
-
-    def __post_init__(self) -> None:
-        examples = list(self.task.examples)
-        random.Random(self.seed).shuffle(examples)
-        self.cases = self.task.cases(self.model, examples, self.max_length)
-        self.parts = [self.cases[at : at + SHARD] for at in range(0, len(self.cases), SHARD)]
-        self.shape = Shape(BUCKETS, self.model.layers, self.model.heads)
-        self.harvest = Harvest()
-
-    def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done counts as done."""
-        self.progress.advance(len(harvest.columns[RELEVANCE]))
 
     def work(self, cases: list[Case]) -> Harvest:
         """Relevance of some cases, and what their loss feels of the heads."""
@@ -132,8 +111,7 @@ class Relevance:
     def importance(self) -> list[Statistic]:
         """What the loss feels of the heads, on the same cases."""
         sizes = np.abs(self.harvest.columns[GATES])
-        return [statistic(sizes, self.cases, self.shape)]
+        return [statistic(sizes, self.buckets, self.shape)]
 
     def _tally(self, values: Floats, weights: Floats) -> Tally:
-        buckets = [bucket_of(case.example.unit) for case in self.cases]
-        return Tally.of_cases(values, weights, buckets, self.shape)
+        return Tally.of_cases(values, weights, self.buckets, self.shape)
