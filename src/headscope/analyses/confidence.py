@@ -15,7 +15,8 @@ from headscope.model import Batch, LayerAttention
 @analysis("confidence")
 class Confidence(Analysis):
     """Mean of the largest weight of a row, separators left out and nothing renormalised. A
-    confident head usually attends to one token; the important heads of a model tend to be so.
+    confident head usually attends to one token; in Voita's translation models the important
+    heads are so.
 
     Queries are the tokens of the text. The baseline attends to all visible tokens alike.
     """
