@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from headscope.analyses import described
-from headscope.evidence import Statistic, best_rows, rows
 from headscope.experiments.importance import Importance
 from headscope.experiments.sensitivity import Gradients
 from headscope.found import Found
-from headscope.gather import sizes_of
 from headscope.model import Model, load
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
-from headscope.runs import Results, RunFolder, run, table_of
+from headscope.runs import Results, RunFolder
 from headscope.runs.results import IMPORTANCE
 from headscope.tasks import Task
 from headscope.tasks import task as task_named
-
-Part = tuple[type[Importance | Gradients], list[Statistic]]
+from headscope.worked_off import Part, tables_of, work_off
 
 
 def importance(
@@ -74,27 +69,12 @@ def importance(
 
 def _work(work: Importance, folder: RunFolder | None) -> Results:
     """Follow the losses and turn what they feel into tables."""
-    shown = work.progress
-    shown.begin(f"{work.model.name} on {work.task.name}", len(work.cases))
-    work.harvest = run(work.parts, work.work, folder, 0, work)
-    shown.end()
-    parts: list[Part] = [(Importance, work.statistics())]
+    work_off(work, folder)
+    parts: list[Part] = [(Importance.name, Importance, work.statistics())]
     if work.attention:
-        parts.append((Gradients, work.gradients().statistics()))
-    place = (work.task.name, work.model.weights)
-    made, best = [], []
-    for kind, found in parts:
-        made.append(rows(found, kind.name, *place))
-        best.append(best_rows(found, kind.name, *place))
-    texts = [text for case in work.cases for text in case.texts]
-    record: dict[str, Any] = {
-        "tables": ["heads", "chosen", "importance"],
-        "analyses": [described(kind.name, kind, found) for kind, found in parts],
-        "corpora": [
-            {"corpus": place[0], "weights": place[1]} | sizes_of(texts, len(work.cases))
-        ],
-        "left_out": {},
-        "stability": work.stability(),
-    }  # fmt: skip
-    table = pa.Table.from_pylist(work.rows(), schema=IMPORTANCE)
-    return Results(record, table_of(made), table_of(best), importance=table)
+        parts.append((Gradients.name, Gradients, work.gradients().statistics()))
+    results = tables_of(work, parts)
+    results.record["tables"].append("importance")
+    results.record["stability"] = work.stability()
+    results.importance = pa.Table.from_pylist(work.rows(), schema=IMPORTANCE)
+    return results

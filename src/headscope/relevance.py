@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from headscope.analyses import described
 from headscope.analyses.confidence import Confidence
 from headscope.corpus import BUCKETS, Rules, Survey
-from headscope.evidence import Shape, Statistic, best_rows, rows
+from headscope.evidence import Shape
 from headscope.experiments.importance import Importance
 from headscope.experiments.relevance import Relevance
 from headscope.experiments.sensitivity import BATCH
 from headscope.found import Found
-from headscope.gather import sizes_of
 from headscope.model import Model, load
 from headscope.model.propagation import EPSILON
 from headscope.progress import Silent
 from headscope.recorded import Work, recorded, versions
-from headscope.runs import Results, RunFolder, run, table_of
+from headscope.runs import Results, RunFolder
 from headscope.tasks import Task
 from headscope.tasks import task as task_named
+from headscope.worked_off import tables_of, work_off
 
 
 def relevance(
@@ -70,31 +68,14 @@ def relevance(
 
 def _work(work: Relevance, folder: RunFolder | None) -> Results:
     """Follow the scores and turn what reaches the heads into tables."""
-    shown = work.progress
-    shown.begin(f"{work.model.name} on {work.task.name}", len(work.cases))
-    work.harvest = run(work.parts, work.work, folder, 0, work)
-    shown.end()
-    parts: list[tuple[str, type, list[Statistic]]] = [
+    work_off(work, folder)
+    results = tables_of(work, [
         (Relevance.name, Relevance, work.statistics()),
         (Importance.name, Importance, work.importance()),
         (Confidence.name, Confidence, list(_confidence(work).statistics())),
-    ]
-    place = (work.task.name, work.model.weights)
-    texts = [text for case in work.cases for text in case.texts]
-    record: dict[str, Any] = {
-        "tables": ["heads", "chosen"],
-        "analyses": [described(*part) for part in parts],
-        "corpora": [
-            {"corpus": place[0], "weights": place[1]} | sizes_of(texts, len(work.cases))
-        ],
-        "left_out": {},
-        "counted": work.counted(),
-    }  # fmt: skip
-    return Results(
-        record,
-        table_of([rows(found, name, *place) for name, _, found in parts]),
-        table_of([best_rows(found, name, *place) for name, _, found in parts]),
-    )
+    ])  # fmt: skip
+    results.record["counted"] = work.counted()
+    return results
 
 
 def _confidence(work: Relevance) -> Confidence:
