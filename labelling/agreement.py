@@ -1,4 +1,4 @@
-"""How far the two annotators agree, and what the labels are after a third look.
+"""How far the annotators agree, and what the labels are.
 
 python -m labelling.agreement
 """
@@ -6,49 +6,113 @@ python -m labelling.agreement
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, f1_score
 
 from headscope.analyses.patterns import SHAPES
 from labelling.draw import read_maps
-from labelling.votes import by_annotator, labels
+from labelling.votes import ANNOTATORS, by_annotator, labels
 
-TIMES = 2000
+TIMES = 1000
+Said = NDArray[np.int64]
+Score = Callable[[Said, Said], float]
 
 
-def interval(one: list[str], other: list[str]) -> tuple[float, float]:
-    """A bootstrap interval of Cohen's kappa over maps."""
-    rng, first, second = np.random.default_rng(0), np.array(one), np.array(other)
-    drawn = []
+def agree(one: Said, other: Said) -> float:
+    """The share of maps on which they say the same."""
+    return float(np.mean(one == other))
+
+
+def macro(one: Said, other: Said) -> float:
+    """Macro-F1 of one against the other; it is the same the other way round."""
+    return float(f1_score(one, other, average="macro", zero_division=0))
+
+
+def kappa(one: Said, other: Said) -> float:
+    """Cohen's kappa."""
+    return float(cohen_kappa_score(one, other))
+
+
+def pairs(said: Said, score: Score) -> list[float]:
+    """A score of each pair of annotators.
+
+    Args:
+        said: (annotator, map)
+    """
+    return [score(said[one], said[other]) for one, other in combinations(range(len(said)), 2)]
+
+
+def interval(said: Said, score: Score) -> tuple[float, float]:
+    """A bootstrap interval over maps of the mean of all pairs."""
+    rng, drawn = np.random.default_rng(0), []
     for _ in range(TIMES):
-        places = rng.integers(0, len(first), len(first))
-        drawn.append(cohen_kappa_score(first[places], second[places]))
+        places = rng.integers(0, said.shape[1], said.shape[1])
+        drawn.append(np.mean(pairs(said[:, places], score)))
     low, high = np.quantile(drawn, [0.025, 0.975])
     return float(low), float(high)
 
 
+def most_say(said: Said) -> Said:
+    """(map,) what more annotators say than anything else; -1 where there is no such shape.
+
+    Args:
+        said: (annotator, map)
+
+    >>> most_say(np.array([[0, 0, 1], [0, 1, 1], [0, 2, 2], [3, 0, 2]])).tolist()
+    [0, 0, -1]
+    """
+    counts = np.stack([(said == shape).sum(0) for shape in range(len(SHAPES))])
+    first, second = np.sort(counts, 0)[-1], np.sort(counts, 0)[-2]
+    return np.where(first > second, counts.argmax(0), -1)
+
+
+def against_others(said: Said, place: int, guess: Said) -> float:
+    """The macro-F1 of somebody's guess against what most annotators say, but for one of them.
+
+    Args:
+        said: (annotator, map)
+        guess: (map,)
+    """
+    others = most_say(np.delete(said, place, 0))
+    return macro(others[others >= 0], guess[others >= 0])
+
+
+def votes_on(numbers: list[int]) -> Said:
+    """(annotator, map) shapes by their place in `SHAPES`."""
+    votes = [by_annotator(annotator) for annotator in ANNOTATORS]
+    return np.array([[SHAPES.index(one[number].shape) for number in numbers] for one in votes])
+
+
 def main() -> None:
     drawn, _ = read_maps()
-    first, second, final = by_annotator(1), by_annotator(2), labels()
-    kinds = {"drawn at random": [one.number for one in drawn if one.how == "random"]}
-    kinds["all"] = [one.number for one in drawn]
+    final = labels()
+    kinds = {"drawn at random": [n for n in final if drawn[n].how == "random"]}
+    kinds["all"] = list(final)
     for name, numbers in kinds.items():
-        both = [number for number in numbers if number in first and number in second]
-        one, other = ([votes[n].shape for n in both] for votes in (first, second))
-        low, high = interval(one, other)
-        print(f"{name}: {len(both)} maps labelled twice")
-        print(f"  agree {np.mean([a == b for a, b in zip(one, other, strict=True)]):.3f}")
-        print(f"  Cohen's kappa {cohen_kappa_score(one, other):.3f} [{low:.3f}, {high:.3f}]")
-        scores = f1_score(one, other, labels=SHAPES, average=None, zero_division=0)
-        each = ", ".join(f"{s} {f:.2f}" for s, f in zip(SHAPES, scores, strict=True))
-        print(f"  F1 of the second against the first {scores.mean():.3f} ({each})")
-        for shape, row in zip(SHAPES, confusion_matrix(one, other, labels=SHAPES), strict=True):
-            print(f"  {shape:18}", *(f"{cell:4}" for cell in row))
-        flags = [[votes[n].matching for n in both] for votes in (first, second)]
-        print(f"  matching: kappa {cohen_kappa_score(*flags):.3f}")
+        said = votes_on(numbers)
+        print(f"{name}: {len(numbers)} maps, {len(ANNOTATORS)} annotators")
+        for score in (agree, kappa, macro):
+            found, (low, high) = pairs(said, score), interval(said, score)
+            print(f"  {score.__name__}, of two: {np.mean(found):.3f} [{low:.3f}, {high:.3f}]; "
+                  f"of the pairs {min(found):.3f} to {max(found):.3f}")  # fmt: skip
+        alone = [against_others(said, place, one) for place, one in enumerate(said)]
+        print(f"  macro-F1 of one against what most others say: {np.mean(alone):.3f} "
+              f"({min(alone):.3f} to {max(alone):.3f})")  # fmt: skip
+        flags = [[by_annotator(a)[n].matching for n in numbers] for a in ANNOTATORS]
+        print(f"  matching: kappa {np.mean(pairs(np.array(flags, dtype=int), kappa)):.3f}")
+        agreed = Counter(final[n].agreed for n in numbers)
+        print(f"  say the same: {dict(sorted(agreed.items(), reverse=True))}")
         print(f"  labels {dict(Counter(final[n].shape for n in numbers))}")
         print(f"  matching {sum(final[n].matching for n in numbers)}")
+    table = sum(confusion_matrix(said[a], said[b], labels=range(len(SHAPES)))
+                for a, b in combinations(range(len(said)), 2))  # fmt: skip
+    print("all pairs of annotators, counted both ways")
+    for shape, row in zip(SHAPES, table + table.T, strict=True):
+        print(f"  {shape:18}", *(f"{cell:5}" for cell in row))
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.model.attention import STRIDE, band
+from headscope.model.attention import STRIDE, band, in_band
 from headscope.model.workspace import Workspace
 
-NEAR, WIDE = 3, 8
-"""Offsets that make a diagonal, and offsets around it."""
+NEAR = 3
+"""Offsets that make a diagonal."""
 COLUMNS = 3
 """Columns of each sentence that are looked at."""
 COUNTS = 0.6
@@ -69,9 +69,23 @@ class Tokens:
 
     @cached_property
     def inside(self) -> Tensor:
-        """(example, 1, query, offset) whether there is a token at this offset."""
-        padded = torch.nn.functional.pad(self.real, (WIDE, WIDE))
-        return padded.unfold(1, 2 * WIDE + 1, 1)[:, None]
+        """(example, 1, query, offset) 1 where there is a token at this offset, up to `NEAR`."""
+        return in_band(self.real, NEAR)[:, None].float()
+
+    @cached_property
+    def outside(self) -> Tensor:
+        """(example, 1, query, offset) 1 where there is none."""
+        return 1 - self.inside
+
+    @cached_property
+    def followed(self) -> Tensor:
+        """(example, 1, query) 1 where another token follows."""
+        return self.real.roll(-1, 1)[:, None].float()
+
+    @cached_property
+    def is_text(self) -> Tensor:
+        """(example, 1, token) 1 for tokens of the text."""
+        return self.text[:, None].float()
 
     @cached_property
     def mean_rows(self) -> Tensor:
@@ -87,22 +101,17 @@ class Tokens:
         """(example, head) of (example, head, query), over the text's rows."""
         return torch.bmm(values, self.mean_rows.unsqueeze(-1)).squeeze(-1)
 
-    def shares(self, ink: Tensor, floors: list[Tensor]) -> tuple[Tensor, ...]:
-        """(example, head) each: in what share of the text's rows there is more ink than a floor.
-
-        What is within a tenth of the floor counts in part, so that rounding changes nothing.
-
-        Args:
-            ink, floors: (example, head, query)
-        """
-        floor = torch.stack(floors, 1)
-        above = (ink.unsqueeze(1) - floor).div_(floor.mul_(0.2).add_(EDGE)).add_(0.5).clamp_(0, 1)
-        found = torch.bmm(self.mean_rows.unsqueeze(1), above.flatten(1, 2).mT)
-        return found.view(*above.shape[:3]).unbind(1)
+    def means(self, values: Tensor) -> tuple[Tensor, ...]:
+        """The same of many at once, (example, value, head, query), which is much faster."""
+        found = torch.bmm(self.mean_rows.unsqueeze(1), values.flatten(1, 2).mT)
+        return found.view(values.shape[:3]).unbind(1)
 
 
 class Ink:
-    """The ink of some maps, and what is measured on it, in the order of `features`."""
+    """The ink of some maps, and what is measured on it, in the order of `features`.
+
+    Measures are (example, head), or (example, head, query): these are averaged over rows.
+    """
 
     def __init__(self, weights: Tensor, tokens: Tokens, space: Workspace) -> None:
         examples, heads, length, _ = weights.shape
@@ -119,7 +128,7 @@ class Ink:
         self.scratch = space.take("scratch ink", shape, weights)
         self.largest = self.ink.amax(-1).clamp_min(TINY)  # (example, head, query)
         self.dark = tokens.mean(self.largest).clamp_min(FAINTEST)  # (example, head)
-        self.half_dark = (self.dark / 2).unsqueeze(-1)
+        self.dark_row = self.dark.unsqueeze(-1)
         self._look()
 
     def _look(self) -> None:
@@ -138,12 +147,14 @@ class Ink:
         self.place = self.place.expand(*ink.shape[:3], -1)
         self.counted = self.counted.expand(*ink.shape[:3], -1)
         self.column = ink.gather(-1, self.place)  # (example, head, query, column)
-        self.first, self.most = self.column[..., 0], (self.column * self.counted).amax(-1)
+        self.first, self.counting = self.column[..., 0], self.column * self.counted
+        self.most = self.counting.amax(-1)
+        self.column_weight = torch.linalg.vecdot(self.counting, self.counting)
         keys = torch.nn.functional.pad(tokens.sentences, (0, self.width - self.length))
         sums = torch.bmm(keys, ink.flatten(1, 2).mT)  # few rows on the left: much the faster way
         self.sums = sums.view(len(ink), 2, *ink.shape[1:3]).movedim(1, -1)
         self.total = self.sums[..., 0] + self.sums[..., 1]
-        text = tokens.text[:, None].expand(*self.first.shape[:2], -1)
+        text = tokens.is_text.expand(*self.first.shape[:2], -1)
         is_text = text.gather(-1, self.place[..., 0])
         self.rest = (self.total - self.first * is_text).clamp_min(0) / tokens.size
 
@@ -152,20 +163,19 @@ class Ink:
         tokens = self.tokens
         whole = (tokens.parts.unsqueeze(-1) * self.means).sum(2)  # (example, head, key)
         for name, ink in (("column", self.first), ("columns", self.most)):
-            yield name, tokens.mean(ink / self.largest)
+            yield name, ink / self.largest
             yield from self._above(name, ink, self.floors)
-        yield "column_ink", tokens.mean(self.first) / self.dark
+        yield "column_ink", self.first / self.dark_row
         steps = self.first.diff(dim=-1, append=self.first[..., -1:]).abs()
-        followed = tokens.real.roll(-1, 1)[:, None]
-        yield "column_steps", tokens.mean(steps * followed) / self.dark
+        yield "column_steps", steps * tokens.followed / self.dark_row
         many = (whole >= COUNTS * whole.amax(-1, keepdim=True)).sum(-1)
         yield "many_columns", many / tokens.size[..., 0]
         yield "rows_alike", (whole**2).sum(-1)
         yield "rows_alike_in_sentence", ((self.means**2).sum(-1) * tokens.parts).sum(-1)
-        yield "column_weight", tokens.mean((self.column**2 * self.counted).sum(-1))
+        yield "column_weight", self.column_weight
         for place, value in enumerate(_highest(whole, PROFILE).unbind(-1)):
             yield f"profile_{place}", value / self.dark
-        shares = self._columns_above(self.half_dark)
+        shares = self._columns_above(0.5 * self.dark_row)
         for place, value in enumerate(_highest(shares, COLUMNS).unbind(-1)):
             yield f"dark_{place}", value
         yield "dark_all", shares.sum(-1) / tokens.size[..., 0]
@@ -173,23 +183,27 @@ class Ink:
     def _above(
         self, name: str, ink: Tensor, floors: dict[str, Tensor]
     ) -> Iterator[tuple[str, Tensor]]:
-        """In what share of the rows ink is above some floors."""
-        shares = self.tokens.shares(ink, list(floors.values()))
-        yield from zip([f"{name}_{floor}" for floor in floors], shares, strict=True)
+        """In what share of the rows there is more ink than some floors.
+
+        What is within a tenth of a floor counts in part, so that rounding changes nothing.
+        """
+        floor = torch.stack(list(floors.values()), 1)
+        above = (ink.unsqueeze(1) - floor).div_(floor.mul_(0.2).add_(EDGE)).add_(0.5).clamp_(0, 1)
+        names = [f"{name}_{floor}" for floor in floors]
+        yield from zip(names, self.tokens.means(above), strict=True)
 
     @cached_property
     def floors(self) -> dict[str, Tensor]:
         """Parts of the darkest ink, and multiples of the rest."""
         largest, rest = self.largest, self.rest
         return {"half": 0.5 * largest, "most": 0.8 * largest,
-                "dark": self.half_dark.expand_as(largest),
+                "dark": (0.5 * self.dark_row).expand_as(largest),
                 "2": 2 * rest, "3": 3 * rest, "5": 5 * rest}  # fmt: skip
 
     def _columns_above(self, floor: Tensor) -> Tensor:
         """(example, head, key) in what share of the rows a column has more ink than the floor."""
-        rows = self.tokens.text[:, None].float()
         torch.ge(self.ink, floor.unsqueeze(-1), out=self.scratch)
-        return (rows.unsqueeze(2) @ self.scratch).squeeze(2) / self.tokens.rows.unsqueeze(-1)
+        return (self.tokens.mean_rows[:, None, None] @ self.scratch).squeeze(2)
 
     def blocks(self) -> Iterator[tuple[str, Tensor]]:
         """Do sentences look at themselves?"""
@@ -206,8 +220,8 @@ class Ink:
         yield "block", each.amin(-1) * pair
         yield "block_most", each.amax(-1) * pair
         yield from self._above("block", contrast, {"rows": torch.full_like(contrast, BLOCK)})
-        yield "filled", tokens.mean(own) / self.dark
-        yield "crossed", tokens.mean(other) / self.dark * pair
+        yield "filled", own / self.dark_row
+        yield "crossed", other * (pair / self.dark).unsqueeze(-1)
         floors = {"1.5": 1.5 * own, "2.5": 2.5 * own, "4": 4 * own}
         yield from self._above("column_over_block", self.first, floors)
         yield "columns_over_block", tokens.mean(self.most) / (tokens.mean(own) + 0.02)
@@ -215,9 +229,9 @@ class Ink:
     def level(self) -> Iterator[tuple[str, Tensor]]:
         """How pale or dark all of it is."""
         tokens = self.tokens
-        yield "largest", tokens.mean(self.largest)
-        yield "largest_of_all", self.largest.masked_fill(~tokens.text[:, None], 0).amax(-1)
-        yield "even", tokens.mean(self.total) / tokens.rows.sqrt()
+        yield "largest", self.largest
+        yield "largest_of_all", (self.largest * tokens.is_text).amax(-1)
+        yield "even", self.total / tokens.rows.sqrt().unsqueeze(-1)
         yield "length", tokens.size[..., 0].log().expand_as(self.dark)
 
     def leftover(self) -> Iterator[tuple[str, Tensor]]:
@@ -228,7 +242,7 @@ class Ink:
             rows = tokens.second[place]
             self.scratch[place, :, rows] = self.ink[place, :, rows] - self.means[place, :, 1:]
         left = self.scratch.amax(-1)
-        yield "left", tokens.mean(left / self.largest)
+        yield "left", left / self.largest
         floors = {"half": self.floors["half"], "most": 0.75 * self.largest,
                   "dark": self.floors["dark"]}  # fmt: skip
         yield from self._above("left", left, floors)
@@ -239,9 +253,7 @@ class Ink:
         for column in range(self.place.shape[-1]):
             kept = self.column[..., column] * ~self.counted[..., column]
             self.ink.scatter_(-1, self.place[..., column, None], kept.unsqueeze(-1))
-        inside = tokens.inside
-        wide = band(self.ink, WIDE) * inside
-        near = wide[..., WIDE - NEAR : WIDE + NEAR + 1].contiguous()
+        near = band(self.ink, NEAR) * tokens.inside
         self.near = near.amax(-1)
         self.weight = torch.linalg.vecdot(near, near)
         rows = tokens.mean_rows[:, None, None]
@@ -254,31 +266,23 @@ class Ink:
         yield "beside", torch.maximum(each[..., NEAR - 1], each[..., NEAR + 1])
         yield "two_away", torch.maximum(each[..., NEAR - 2], each[..., NEAR + 2])
         yield "three_away", torch.maximum(each[..., 0], each[..., -1])
-        yield "near", tokens.mean(self.near / self.largest)
+        yield "near", self.near / self.largest
         yield from self._above("near", self.near, self.floors)
-        behind, ahead = wide[..., :WIDE].sum(-1), wide[..., WIDE + 1 :].sum(-1)
-        around = behind + ahead + wide[..., WIDE]
-        level = tokens.mean(around / inside.sum(-1).clamp_min(1))
-        yield "band_over_rest", (level / (tokens.mean(self.rest) + 0.01)).log1p()
-        behind, ahead = tokens.mean(behind), tokens.mean(ahead)
-        yield "one_sided", (ahead - behind).abs() / (ahead + behind + TINY)
-        yield "wide", tokens.mean(wide.amax(-1) / self.largest)
-        yield "near_weight", tokens.mean(self.weight)
+        yield "near_weight", self.weight
 
     def others(self) -> Iterator[tuple[str, Tensor]]:
         """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
         tokens = self.tokens
-        band(self.ink, NEAR).mul_(~tokens.inside[..., WIDE - NEAR : WIDE + NEAR + 1])
+        band(self.ink, NEAR).mul_(tokens.outside)
         found = self.ink.amax(-1)
         known = torch.maximum(self.most, self.near).clamp_min(TINY)
-        yield "else", tokens.mean(found / self.largest)
+        yield "else", found / self.largest
         floors = {"1.0": known, "0.8": 0.8 * known, "0.6": 0.6 * known,
                   "to_column": 0.8 * self.most, "to_line": 0.8 * self.near,
                   "dark": self.floors["dark"]}  # fmt: skip
         yield from self._above("else", found, floors)
-        yield "else_less", tokens.mean(found - known) / self.dark
-        weight = (self.column**2 * self.counted).sum(-1) + self.weight
-        yield "else_weight", tokens.mean((1 - weight).clamp_min(0))
+        yield "else_less", (found - known) / self.dark_row
+        yield "else_weight", (1 - self.column_weight - self.weight).clamp_min(0)
 
 
 def _highest(values: Tensor, many: int) -> Tensor:
@@ -293,4 +297,6 @@ def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Ten
     parts = (
         ink.columns, ink.blocks, ink.level, ink.leftover, ink.diagonals, ink.others,
     )  # fmt: skip
-    return {name: values for part in parts for name, values in part()}
+    found = {name: values for part in parts for name, values in part()}
+    rows = {name: values for name, values in found.items() if values.dim() == 3}
+    return found | dict(zip(rows, tokens.means(torch.stack(list(rows.values()), 1)), strict=True))
