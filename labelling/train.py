@@ -5,7 +5,8 @@
     python -m labelling.train --wrong F   draw 20 maps that it gets wrong as well
 
 Folds are split by head (a head before and after fine-tuning is one head), and no text of a fold
-is trained on either. Targets are the shares of the annotators' votes.
+is trained on either. Targets are the shares of the annotators' votes. Some blank maps are trained
+on besides, since no model that was drawn from shows any; no score counts them.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from headscope.analyses.shape_features import Tokens, features
 from headscope.analyses.twins import twin_features
 from headscope.model.workspace import Workspace
 from labelling.agreement import against_others, macro
-from labelling.draw import Drawn, Shown, read_maps
+from labelling.draw import LONGEST, SHORTEST, Drawn, Shown, read_maps
 from labelling.sheets import SMALL, sheet
 from labelling.votes import ANNOTATORS, Label, Vote, by_map, labels
 
 WEIGHTS = Path(patterns.__file__).parent / patterns.WEIGHTS
 FOLDS, TIMES, SPLITS = 10, 2000, 100
+BLANKS, FAINT = 60, 0.2
+"""How many blank maps there are, and how much their logits vary at most."""
 DIGITS = 4
 """Decimals of the weights that ship: fewer than machines differ in."""
 Floats = NDArray[np.float64]
@@ -71,6 +74,7 @@ class Problem:
         said: (annotator, map) the class that each annotator named.
         label: (map,) the class that counts.
         head, text: (map,) what may not be both in a fold and in what is trained on.
+        blank: (map, feature) of maps with nothing on them; nothing: the class of these.
     """
 
     number: NDArray[np.int64]
@@ -79,6 +83,9 @@ class Problem:
     label: NDArray[np.int64]
     head: NDArray[np.str_]
     text: NDArray[np.str_]
+
+    blank: Floats
+    nothing: int
 
     @cached_property
     def votes(self) -> Floats:
@@ -115,6 +122,19 @@ def measured(shown: list[Shown], twins: bool) -> Floats:
     return np.array(rows)
 
 
+def blanks() -> Iterator[Shown]:
+    """Maps whose rows look at all tokens nearly alike, as those of a model with random weights."""
+    rng = np.random.default_rng(0)
+    for _ in range(BLANKS):
+        size = int(rng.integers(SHORTEST, LONGEST + 1))
+        logits = rng.normal(size=(1, size)) + rng.normal(size=(size, size))
+        weights = np.exp(logits * rng.uniform(0, FAINT))
+        sentence = (np.arange(size) >= size * rng.choice([0.4, 0.6, 1])).astype(np.int8)
+        sentence[[0, -1]] = -1
+        token = np.arange(size, dtype=np.int16)
+        yield Shown(weights / weights.sum(1, keepdims=True), sentence, token)
+
+
 def problems() -> dict[str, Problem]:
     """The five shapes; and matching, on pairs."""
     drawn, shown = read_maps()
@@ -134,6 +154,8 @@ def problems() -> dict[str, Problem]:
             np.array([named(final[n]) for n in places]),
             np.array([head_of(drawn[n]) for n in places]),
             np.array([f"{drawn[n].source} {drawn[n].text}" for n in places]),
+            measured(list(blanks()), matching),
+            named(Label("heterogeneous", False, 0)),
         )
     return made
 
@@ -146,14 +168,15 @@ def head_of(one: Drawn) -> str:
 def train(problem: Problem, chosen: NDArray[np.bool_], recipe: Recipe) -> dict[str, Tensor]:
     """The networks, trained on some of the maps; all of them at once, on all maps at once."""
     drawn = torch.Generator().manual_seed(recipe.seed)
-    given = torch.from_numpy(problem.given[chosen]).float()
-    target = torch.from_numpy(problem.votes[chosen]).float()
-    classes = target.shape[1]
-    target = target * (1 - recipe.smooth) + recipe.smooth / classes
-    label = torch.from_numpy(problem.label[chosen])
-    rare = torch.bincount(label, minlength=classes).clamp_min(1) ** -recipe.balance
+    classes, many = problem.votes.shape[1], len(problem.blank)
+    none = np.full(many, problem.nothing)
+    given = torch.from_numpy(np.concatenate([problem.given[chosen], problem.blank])).float()
+    votes = np.concatenate([problem.votes[chosen], np.eye(classes)[none]])
+    target = torch.from_numpy(votes).float() * (1 - recipe.smooth) + recipe.smooth / classes
+    label = torch.from_numpy(np.concatenate([problem.label[chosen], none]))
+    rare = torch.bincount(label[:-many], minlength=classes).clamp_min(1) ** -recipe.balance
     boot = torch.poisson(torch.ones(recipe.networks, len(label)), generator=drawn) * rare[label]
-    mean, scale = given.mean(0), given.std(0).clamp_min(0.01)
+    mean, scale = given[:-many].mean(0), given[:-many].std(0).clamp_min(0.01)
     flat = ((given - mean) / scale).clamp(-4, 4)
 
     def matrix(*size: int) -> Tensor:

@@ -273,7 +273,13 @@ def test_a_model_that_knows_nothing_has_no_shapes() -> None:
 
 def test_random_weights_have_no_shapes(minilm: Model) -> None:
     """Maps unlike any that were labelled: faint, and everywhere."""
-    found = hs.scan(untrained(minilm), read("tour"), only=["patterns"], progress=Silent())
+    lines = [" ".join(one.words) for one in read("tour")]
+    many = 3  # sentences of the length that newspapers have
+    texts = [
+        Example(str(at), text=" ".join(lines[at : at + many])) for at in range(0, len(lines), many)
+    ]
+    model = untrained(minilm)
+    found = hs.scan(model, corpus_of([*read("tour"), *texts]), only=["patterns"], progress=Silent())
     whole = {
         row["group"]: row["value"]
         for row in found.heads.to_pylist()
