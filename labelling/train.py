@@ -39,7 +39,8 @@ FOLDS, TIMES, SPLITS = 10, 2000, 100
 BLANKS, FAINT = 60, 0.2
 """How many blank maps there are, and how much their logits vary at most."""
 DIGITS = 4
-"""Decimals of the weights that ship: fewer than machines differ in."""
+"""Decimals of the weights that ship. They are the same whenever they are made on one machine; on
+another one, rounding may lead the training elsewhere."""
 Floats = NDArray[np.float64]
 
 
@@ -69,8 +70,8 @@ class Problem:
     """What is to be learned.
 
     Attributes:
-        given: (map, feature)
         number: (map,) which maps; the guide's examples are not among them.
+        given: (map, feature)
         said: (annotator, map) the class that each annotator named.
         label: (map,) the class that counts.
         head, text: (map,) what may not be both in a fold and in what is trained on.
@@ -83,7 +84,6 @@ class Problem:
     label: NDArray[np.int64]
     head: NDArray[np.str_]
     text: NDArray[np.str_]
-
     blank: Floats
     nothing: int
 
@@ -250,7 +250,8 @@ def tell(name: str, problem: Problem, found: Floats) -> None:
         print(f"  where at least {least} of {total} annotators agree ({sure.sum()}): "
               f"accuracy {np.mean(label[sure] == guess[sure]):.3f}, "
               f"macro-F1 {macro(label[sure], guess[sure]):.3f}")  # fmt: skip
-    print(f"  one who knew how likely annotators name each: macro-F1 {known(found):.3f}")
+    print("  one who names the likeliest, were these the annotators' probabilities: "
+          f"macro-F1 {known(found):.3f}")  # fmt: skip
     if name == "shape":
         against_annotators(problem, guess)
     print("  rows: label, columns: classifier")

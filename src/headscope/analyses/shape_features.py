@@ -147,9 +147,9 @@ class Ink:
         self.place = self.place.expand(*ink.shape[:3], -1)
         self.counted = self.counted.expand(*ink.shape[:3], -1)
         self.column = ink.gather(-1, self.place)  # (example, head, query, column)
-        self.first, self.counting = self.column[..., 0], self.column * self.counted
-        self.most = self.counting.amax(-1)
-        self.column_weight = torch.linalg.vecdot(self.counting, self.counting)
+        counting = self.column * self.counted
+        self.first, self.most = self.column[..., 0], counting.amax(-1)
+        self.column_weight = torch.linalg.vecdot(counting, counting)
         keys = torch.nn.functional.pad(tokens.sentences, (0, self.width - self.length))
         sums = torch.bmm(keys, ink.flatten(1, 2).mT)  # few rows on the left: much the faster way
         self.sums = sums.view(len(ink), 2, *ink.shape[1:3]).movedim(1, -1)
