@@ -165,11 +165,14 @@ def layer_parts(names: list[str]) -> Drawing:
             xOffset=alt.XOffset("part:N", sort=names),
             y=alt.Y("value:Q", title="share of the score", axis=alt.Axis(format="%")),
             color=alt.Color(
-                "part:N", title=None, sort=names, scale=alt.Scale(domain=names, range=COLOURS)
+                "part:N",
+                sort=names,
+                scale=alt.Scale(domain=names, range=COLOURS),
+                legend=alt.Legend(title=None, orient="top"),
             ),
             tooltip=["layer:O", "part:N", alt.Tooltip("value:Q", format=".1%")],
         )
-        .properties(width=420, height=220)
+        .properties(width=300, height=220)
     )
     return drawing
 

@@ -34,13 +34,13 @@ def number(value: float | None, unit: str) -> str:
 def percent(share: float) -> str:
     """A share in per cent; one that is not all is never rounded up to all.
 
-    >>> percent(0.9432), percent(0.99973), percent(0.99995), percent(1 - 1e-9)
-    ('94.3', '99.97', '>99.99', '100.0')
+    >>> percent(0.9432), percent(0.99973), percent(0.99995), percent(1 - 1e-9), percent(-1e-5)
+    ('94.3', '99.97', '>99.99', '100.0', '0.0')
     """
     if 0.9995 <= share < 0.9999:
         return f"{100 * share:.2f}"
     all_but_rounding = 1 - 1e-6
-    return ">99.99" if 0.9999 <= share < all_but_rounding else f"{100 * share:.1f}"
+    return ">99.99" if 0.9999 <= share < all_but_rounding else f"{100 * share:z.1f}"
 
 
 def interval(row: Row, unit: str) -> str:

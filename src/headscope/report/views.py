@@ -190,17 +190,18 @@ class View:
             layers = [row for line in group for row in self.of(line, "layer")]
             heads = [row for line in group for row in self.of(line)] or layers
             intervals = any(row["low"] is not None for row in layers)
+            baseline = any(row["baseline"] is not None for row in layers)
             if layers:
                 yield Chart(
                     f"{name}-by-layer-{unit}",
                     f"By layer, {'shares' if unit == 'share' else unit}",
                     "A point is a head, a line joins the means of the layers with their 95% "
-                    "intervals; dashed is the baseline.",
+                    f"intervals{'; dashed is the baseline' if baseline else ''}.",
                     layer_curve(
                         [line.text for line in group],
                         unit,
                         intervals,
-                        baseline=any(row["baseline"] is not None for row in layers),
+                        baseline=baseline,
                     ),
                     heads,
                     layers,
