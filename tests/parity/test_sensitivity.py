@@ -16,10 +16,11 @@ from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 from headscope.ablate import ablate
-from headscope.corpus import Example
+from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
 from headscope.experiments.importance import Importance
 from headscope.experiments.sensitivity import BATCH, GROUPS, felt
+from headscope.found import Found
 from headscope.importance import importance
 from headscope.model import Model, wrap
 from headscope.progress import Silent
@@ -243,9 +244,18 @@ def test_a_scan_follows_the_masked_lm_loss() -> None:
         scan(tiny("bert"), texts, gradients=True, progress=Silent())
 
 
-def test_importance_beside_a_real_ablation(minilm: Model) -> None:
-    felt_run = importance(minilm, "tour", gradients=False, progress=Silent())
-    off = ablate(minilm, "tour", progress=Silent())
+@pytest.fixture(scope="module")
+def felt_run(minilm: Model) -> Found:
+    return importance(minilm, "tour", progress=Silent())
+
+
+@pytest.fixture(scope="module")
+def off(minilm: Model) -> Found:
+    return ablate(minilm, "tour", progress=Silent())
+
+
+@pytest.mark.xdist_group("effects")
+def test_importance_beside_a_real_ablation(felt_run: Found, off: Found) -> None:
     (panel,) = [one for one in panels([felt_run, off]) if "importance" in one.title]
     (chart,) = panel.charts
     points = chart.spec()["datasets"]["heads"]
@@ -257,6 +267,45 @@ def test_importance_beside_a_real_ablation(minilm: Model) -> None:
         assert point["value"] == pytest.approx(table[point["layer"], point["head"]])
     rho = stats.spearmanr([p["value"] for p in points], [abs(p["effect"]) for p in points])
     assert f"{rho.statistic:+.2f}" in panel.text[1]
+
+
+@pytest.mark.xdist_group("effects")
+def test_what_resting_on_specials_means(minilm: Model, felt_run: Found, off: Found) -> None:
+    """One figure: mass against norm, gradient and effect; each is what its own run says."""
+    seen = scan(minilm, read("tour", limit=40), only=["special_tokens", "value_norms"],
+                progress=Silent())  # fmt: skip
+    (panel,) = [one for one in panels([seen, felt_run, off]) if "Resting" in one.title]
+    (chart,) = panel.charts
+    points: dict[str, dict[str, Any]] = {}
+    for point in chart.spec()["datasets"]["points"]:
+        points.setdefault(point["measure"], {})[point["name"]] = point
+    norm, gradient, gain = points.values()
+    assert len(norm) == len(gradient) == len(gain) == 72
+    table = felt_run.heads.to_pylist() + seen.heads.to_pylist()
+
+    def of(analysis: str, group: str, column: str = "value", direction: str | None = None) -> float:
+        (row,) = [
+            row for row in table
+            if (row["analysis"], row["group"], row["layer"], row["head"], row["direction"])
+            == (analysis, group, 2, 5, direction)
+        ]  # fmt: skip
+        return float(row[column])
+
+    specials = ("first", "separator")
+    masses = [of("special_tokens", group, direction="from all") for group in specials]
+    norms = [of("value_norms", group) for group in specials]
+    assert norm["L2.H5"]["mass"] == pytest.approx(sum(masses))
+    assert norm["L2.H5"]["value"] == pytest.approx(np.average(norms, weights=masses))
+    made, even = (sum(of("gradients", group, column) for group in specials)
+                  for column in ("value", "baseline"))  # fmt: skip
+    assert gradient["L2.H5"]["value"] == pytest.approx(made / even)
+    effects = {row["name"]: row["delta"] for row in off.effects("head")}
+    assert gain["L2.H5"]["value"] == pytest.approx(effects["L2.H5"])
+    rests = sum(point["mass"] >= 0.5 for point in norm.values())
+    assert f"{rests} of 72 heads rest" in panel.text[0]
+    alone = [one for one in panels([seen]) if "Resting" in one.title]
+    assert len(alone[0].text) == 2  # no run of the same model to tell more
+    assert not [one for one in panels([felt_run, off]) if "Resting" in one.title]
 
 
 def test_texts_that_are_cut_are_told(minilm: Model) -> None:

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+import numpy as np
 
+from headscope.evidence.correlation import rank_correlation
 from headscope.naming import head_name
-from headscope.report.charts import AROUND, Chart, Drawing
+from headscope.report.charts import Chart, Drawing, gain_of
 from headscope.report.off import effects
 from headscope.report.panel import Panel
 from headscope.report.specials import RESTS, SPECIALS, Heads, masses, of_heads
-from headscope.report.summary import number
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
+NORM, FELT = "norm of what specials give", "gradient of the loss to specials"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of every head that is set against its attention to specials.
+
+    Attributes:
+        even: what it would be were specials like other tokens, or were there no head.
+        means: what that is, in words.
+        size: whether it is the distance from `even` that tells, not the side.
+    """
+
+    name: str
+    values: Heads
+    even: float
+    means: str
+    size: bool = False
 
 
 def resting(results: list[Results]) -> Iterator[Panel]:
@@ -32,58 +52,72 @@ def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
     norms = [of_heads(one, "value_norms", group, **wanted) for group in SPECIALS]
     if not given[0] or not norms[0]:
         return
-    study = one.record["study"]
-    model = study.get("models", {}).get(place["weights"], study["model"])
-    found, metric = _effects(model, results)
-    points: list[Row] = []
-    for layer, head in given[0]:
-        parts = [mass.get((layer, head), 0.0) for mass in given]
-        total = sum(parts)
-        norm = sum(
-            part * one.get((layer, head), 0.0) for part, one in zip(parts, norms, strict=True)
-        )
-        points.append(
-            {"name": head_name(layer, head), "layer": layer, "head": head, "mass": total,
-             "norm": norm / total if total else None, "effect": found.get((layer, head))}
-        )  # fmt: skip
-    rests = [row for row in points if row["mass"] >= RESTS]
+    mass = {at: sum(part.get(at, 0.0) for part in given) for at in given[0]}
+    rests = [at for at, value in mass.items() if value >= RESTS]
     if not rests:
         return
-    texts = list(_said(points, rests, metric))
-    texts += [_felt(other) for other in results if _is_of(other, model) and _feels(other)]
+    study = one.record["study"]
+    model = study.get("models", {}).get(place["weights"], study["model"])
+    same = [other for other in results if _is_of(other, model)]
+    measures = [_norm(mass, given, norms), *_felt(same), *_effect(same)]
     yield Panel(
-        f"Resting on specials: {model['name']} on {place['corpus']}", texts,
+        f"Resting on specials: {model['name']} on {place['corpus']}",
+        [
+            f"{len(rests)} of {len(mass)} heads rest on specials (the first token and separators) "
+            "with half of their attention or more.",
+            *(_said(measure, mass, set(rests)) for measure in measures),
+        ],
         [
             Chart(
-                "resting", "heads that rest on specials",
-                "Across: attention to the first token and separators; up: the norm of what they "
-                "give, 1 is that of a mean token.",
-                scatter(points, metric), other={"points": points},
+                "resting", "what resting on specials means",
+                "A point is a head. Across: its attention to the first token and separators "
+                "(the upright line: half of it). Dashed, from left to right: "
+                + "; ".join(one.means for one in measures) + ".",
+                scatter([one.name for one in measures]), wide=True,
+                other={"points": [row for one in measures for row in _points(one, mass)]},
             )
         ],
     )  # fmt: skip
 
 
-def _said(points: list[Row], rests: list[Row], metric: str) -> Iterator[str]:
-    """How many heads rest, what they get by it, and what is lost without them."""
-    small = sum(row["norm"] < RESTS for row in rests)
-    yield (
-        f"{len(rests)} of {len(points)} heads rest on specials with half of their attention or "
-        f"more. For {small} of these a special gives less than half of what an ordinary token "
-        "would give (the norm of its transformed value vector): while they rest they pass on "
-        "little."
-    )
-    if metric:
-        others = [row for row in points if row not in rests]
-        sizes = [
-            sum(abs(row["effect"] or 0.0) for row in some) / max(1, len(some))
-            for some in (rests, others)
+def _norm(mass: Heads, given: list[Heads], norms: list[Heads]) -> Measure:
+    """The norm of the transformed value vectors of specials, by how much they are looked at."""
+    values = {
+        at: sum(part.get(at, 0.0) * norm.get(at, 0.0)
+                for part, norm in zip(given, norms, strict=True)) / total
+        for at, total in mass.items() if total
+    }  # fmt: skip
+    return Measure(NORM, values, 1.0, "what a mean token gives")
+
+
+def _felt(same: list[Results]) -> Iterator[Measure]:
+    """The gradient of the loss by attention to specials, against an even spread over tokens."""
+    for other in same:
+        if not any(one["analysis"] == "gradients" for one in other.record.get("analyses", ())):
+            continue
+        corpus = other.record["corpora"][0]["corpus"]
+        rows = [
+            row
+            for row in rows_of(other.heads, analysis="gradients", corpus=corpus)
+            if row["head"] is not None and row["group"] in SPECIALS
         ]
-        yield (
-            f"Colour: what {metric} gains when the head is off. On average that changes it by "
-            f"{sizes[0]:.4f} for a head that rests, and by {sizes[1]:.4f} for another; a head that "
-            "rested may do more when it is made to look everywhere."
-        )
+        sums: dict[tuple[int, int], list[float]] = {}
+        for row in rows:
+            pair = sums.setdefault((row["layer"], row["head"]), [0.0, 0.0])
+            pair[0] += row["value"]
+            pair[1] += row["baseline"]
+        values = {at: value / even for at, (value, even) in sums.items() if even}
+        yield Measure(FELT, values, 1.0, f"as much of it as to a mean token ({corpus})")
+        return
+
+
+def _effect(same: list[Results]) -> Iterator[Measure]:
+    """What a metric gains without each head."""
+    for other in same:
+        if other.ablation.num_rows:
+            metric = str(other.record["intact"][0]["metric"])
+            yield Measure(gain_of(metric), effects(other), 0.0, "nothing changes", size=True)
+            return
 
 
 def _is_of(other: Results, model: Row) -> bool:
@@ -91,60 +125,62 @@ def _is_of(other: Results, model: Row) -> bool:
     return bool(other.record["study"]["model"].get("sha256") == model["sha256"])
 
 
-def _effects(model: Row, results: list[Results]) -> tuple[Heads, str]:
-    """What a metric gains without each head, where an ablation of the same model is at hand."""
-    for other in results:
-        if _is_of(other, model) and other.ablation.num_rows:
-            return effects(other), str(other.record["intact"][0]["metric"])
-    return {}, ""
-
-
-def _feels(other: Results) -> bool:
-    return any(one["analysis"] == "gradients" for one in other.record.get("analyses", ()))
-
-
-def _felt(other: Results) -> str:
-    """How much of what a loss feels of attention is attention to specials."""
-    place = other.record["corpora"][0]
-    rows = {
-        row["group"]: row
-        for row in rows_of(other.heads, analysis="gradients", corpus=place["corpus"])
-        if row["layer"] is None
-    }
-    parts = [sum(rows[group][key] for group in SPECIALS) / rows["all"]["value"]
-             for key in ("value", "baseline")]  # fmt: skip
+def _said(measure: Measure, mass: Heads, rests: set[tuple[int, int]]) -> str:
+    """The mean of heads that rest and of others, and whether it goes with how much they rest."""
+    places = [at for at in mass if at in measure.values]
+    values = np.array([measure.values[at] for at in places])
+    told = np.abs(values - measure.even) if measure.size else values
+    resting = np.array([at in rests for at in places])
+    name = f"Size of the {measure.name}" if measure.size else measure.name.capitalize()
+    parts = [
+        f"{told[some].mean():.3g} on average for heads that {do}"
+        for some, do in ((resting, "rest"), (~resting, "do not"))
+        if some.any()
+    ]
+    found = rank_correlation(np.array([mass[at] for at in places]), told)
+    if found is None:
+        return f"{name}: {', '.join(parts)}."
+    clear = "" if found.low > 0 or found.high < 0 else " (its interval includes 0)"
     return (
-        f"Of what the loss on {place['corpus']} feels of attention (the size of its gradient), "
-        f"{number(parts[0], 'share')} is attention to specials; were it spread alike over all "
-        f"tokens, {number(parts[1], 'share')} would be."
+        f"{name}: {', '.join(parts)}; Spearman's correlation with the attention to specials "
+        f"{found}{clear}."
     )
 
 
-def scatter(points: list[Row], metric: str) -> Drawing:
-    """Heads by their attention to specials and the norm of what these give."""
-    colour: Any = alt.value("#0072B2")
-    if metric:
-        reach = max(abs(row["effect"] or 0.0) for row in points) or 1.0
-        colour = alt.Color(
-            "effect:Q", title=f"{metric} gains",
-            scale=alt.Scale(range=AROUND, domain=[-reach, 0, reach], type="sqrt",
-                            interpolate="rgb"),
-        )  # fmt: skip
+def _points(measure: Measure, mass: Heads) -> Iterator[Row]:
+    for (layer, head), value in measure.values.items():
+        if (layer, head) in mass:
+            yield {"name": head_name(layer, head), "layer": layer, "head": head,
+                   "mass": mass[layer, head], "measure": measure.name, "value": value,
+                   "even": measure.even}  # fmt: skip
+
+
+def scatter(names: list[str]) -> Drawing:
+    """Heads by their attention to specials, across, and something else, one plot each."""
+    base = alt.Chart()
+    x = alt.X("mass:Q", title="attention to specials", axis=alt.Axis(format="%", tickCount=5),
+              scale=alt.Scale(domain=[0, 1]))  # fmt: skip
+    points = base.mark_circle(size=55, opacity=0.8, cursor="pointer").encode(
+        x=x,
+        y=alt.Y("value:Q", title=None, axis=alt.Axis(format="~g")),
+        color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), title="layer"),
+        tooltip=[
+            alt.Tooltip("name:N", title="head"),
+            alt.Tooltip("mass:Q", title="to specials", format=".1%"),
+            alt.Tooltip("measure:N", title="measured"),
+            alt.Tooltip("value:Q", format=".3~g"),
+        ],
+    )
+    even = base.mark_rule(strokeDash=[5, 4], color="#777").encode(y="mean(even):Q")
+    half = base.mark_rule(color="#bbb").encode(x=alt.datum(RESTS))
     drawing: Drawing = (
-        alt.Chart(alt.NamedData(name="points"))
-        .mark_circle(size=60, opacity=0.9, stroke="#777", strokeWidth=0.5, cursor="pointer")
-        .encode(
-            x=alt.X("mass:Q", title="attention to specials", axis=alt.Axis(format="%"),
-                    scale=alt.Scale(domain=[0, 1])),
-            y=alt.Y("norm:Q", title="norm of what specials give"),
-            color=colour,
-            tooltip=[
-                alt.Tooltip("name:N", title="head"),
-                alt.Tooltip("mass:Q", title="to specials", format=".1%"),
-                alt.Tooltip("norm:Q", format=".2f"),
-                alt.Tooltip("effect:Q", format="+.4f"),
-            ],
+        alt.layer(half, even, points)
+        .properties(width=230, height=230)
+        .facet(
+            facet=alt.Facet("measure:N", sort=names, title=None,
+                            header=alt.Header(labelFontSize=12)),
+            columns=3, data=alt.NamedData(name="points"),
         )
-        .properties(width=380, height=300)
+        .resolve_scale(y="independent")
     )  # fmt: skip
     return drawing
