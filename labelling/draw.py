@@ -1,8 +1,10 @@
 """Draw maps of attention at random from real models on real texts, to be labelled by eye.
 
-    python -m labelling.draw random --models DIR --tuned DIR    each head once, or twice
-    python -m labelling.draw again --models DIR --tuned DIR     the same on other texts, added
-    python -m labelling.draw more --like CLASS --count N ...     from heads that have shown CLASS
+    python -m labelling.draw random --models DIR --tuned mrpc=DIR   each head once, or twice
+    python -m labelling.draw again --models DIR --tuned mrpc=DIR    the same on other texts, added
+    python -m labelling.draw more --like CLASS --count N ...        from heads that have shown CLASS
+    python -m labelling.draw doubted --count N ...    what the classifier is in doubt of: to learn
+                                                      from, never to be judged by
 
 What is kept of a text is no text: how long it is, which tokens are specials or of the second
 sentence, and which tokens are the same as which. What is kept of a map are its weights as
@@ -15,21 +17,26 @@ import argparse
 import csv
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.patterns import SHAPES, Shape, classify
 from headscope.corpus import Example, Pieces, read
 from headscope.model import LayerAttention, Model, load
 from labelling.votes import read_votes
 
-HERE = Path(__file__).parent
+MAPS, TABLE = (Path(__file__).parent / name for name in ("maps.npz", "maps.tsv"))
 SHORTEST, LONGEST = 8, 64
 """Pieces of a text whose map can be looked at as a whole."""
 A_LAYER = 13
 """Maps that are drawn of every layer of every model: each head once, one of them twice."""
+POOL, OF_A_TEXT = 400, 5
+"""Texts of each model among whose maps doubtful ones are looked for, and maps of each text."""
+DOUBTED = "doubted"
 SINGLE = {"sst-2", "cola", "en_ewt-ud-test", "tour", "ko_gsd-ud-test"}
 
 
@@ -39,7 +46,7 @@ class Drawn:
 
     Attributes:
         number: of the map, from 0.
-        how: `random`, or the class that it was drawn to have more of.
+        how: `random`, the class that it was drawn to have more of, or `doubted`.
         source, text: the corpus and the id of the text in it.
     """
 
@@ -108,27 +115,33 @@ class Source:
             if SHORTEST <= len(pieces) <= LONGEST and not pieces.lost:
                 return name, pieces
 
-    def show(self, pieces: Pieces, layer: int, head: int) -> Shown:
-        """What a head does on a text."""
-        seen: list[NDArray[np.float32]] = []
+    def show(self, pieces: Pieces, heads: list[tuple[int, int]]) -> list[Shown]:
+        """What some heads (layer, head) do on a text."""
+        seen: dict[int, NDArray[np.float32]] = {}
 
         def keep(attention: LayerAttention) -> None:
-            if attention.layer == layer:
-                seen.append(attention.weights[0, head].numpy().copy())
+            seen[attention.layer] = attention.weights[0].numpy().copy()
 
         with self.model.watch(keep) as tap:
             tap.forward(self.model.batch([pieces]))
         token = np.unique(pieces.ids, return_inverse=True)[1].astype(np.int16)
-        return Shown(seen[0].astype(np.float64), sentences(pieces), token)
+        return [
+            Shown(seen[layer][head].astype(np.float64), sentences(pieces), token)
+            for layer, head in heads
+        ]
 
 
-def sources(models: Path, tuned: Path, data: Path) -> dict[str, Source]:
-    """The models by the name that they have in the table."""
+def sources(models: Path, tuned: dict[str, Path], data: Path) -> dict[str, Source]:
+    """The models by the name that they have in the table.
+
+    Args:
+        tuned: MiniLM fine-tuned, by task.
+    """
     folders: dict[str, str | Path] = {
         "minilm": "minilm",
         "gte-small": models / "gte-small",
         "mpnet-base": models / "all-mpnet-base-v2",
-        "minilm-mrpc": tuned,
+        **{f"minilm-{task}": folder for task, folder in tuned.items()},
     }
     texts = english(data)
     found = {name: Source(load(folder), texts) for name, folder in folders.items()}
@@ -149,10 +162,8 @@ def at_random(places: dict[str, Source], number: int = 0) -> Iterator[tuple[Draw
                 head = int(heads[turn % len(heads)])
                 corpus, pieces = source.draw(rng, pair=number % 2 == 1)
                 about = (corpus, pieces.example.id, len(pieces))
-                yield (
-                    Drawn(number, "random", name, layer, head, *about),
-                    source.show(pieces, layer, head),
-                )
+                (shown,) = source.show(pieces, [(layer, head)])
+                yield Drawn(number, "random", name, layer, head, *about), shown
                 number += 1
 
 
@@ -165,31 +176,79 @@ def more(
         name, layer, head = known[turn % len(known)]
         corpus, pieces = places[name].draw(rng, pair=like in ("block", "matching") or turn % 2 == 1)
         about = (corpus, pieces.example.id, len(pieces))
-        yield (
-            Drawn(len(before) + turn, like, name, layer, head, *about),
-            places[name].show(pieces, layer, head),
-        )
+        (shown,) = places[name].show(pieces, [(layer, head)])
+        yield Drawn(len(before) + turn, like, name, layer, head, *about), shown
 
 
-def write(drawn: list[Drawn], shown: list[Shown]) -> None:
-    """Put maps and table down beside this file."""
-    flat = [np.round(255 * np.sqrt(one.weights)).astype(np.uint8).ravel() for one in shown]
-    np.savez_compressed(
-        HERE / "maps.npz",
-        sizes=np.array([len(one.sentence) for one in shown], dtype=np.int16),
-        levels=np.concatenate(flat),
-        sentence=np.concatenate([one.sentence for one in shown]),
-        token=np.concatenate([one.token for one in shown]),
-    )
-    with (HERE / "maps.tsv").open("w", encoding="utf-8", newline="") as file:
+def doubted(places: dict[str, Source], number: int, count: int) -> Iterator[tuple[Drawn, Shown]]:
+    """Of every model and shape as many: new maps with this shape among the two likeliest, those
+    first whose two likeliest shapes are the closest.
+
+    Args:
+        number: of the first map.
+    """
+    rng = np.random.default_rng(number)
+    for name, source in places.items():
+        pool = list(_pool(rng, name, source))
+        closeness = [sorted(shape.probabilities.values())[-2:] for _, _, shape in pool]
+        order = np.argsort([high - low for low, high in closeness]).tolist()
+        for shape in SHAPES:
+            near = [n for n in order if shape in pool[n][2].likeliest(2)]
+            for n in near[: count // (len(places) * len(SHAPES))]:
+                order.remove(n)
+                yield replace(pool[n][0], number=number), pool[n][1]
+                number += 1
+
+
+def _pool(
+    rng: np.random.Generator, name: str, source: Source
+) -> Iterator[tuple[Drawn, Shown, Shape]]:
+    """Maps at random with what the classifier says of them, singles and pairs in turn."""
+    model = source.model
+    for turn in range(POOL):
+        corpus, pieces = source.draw(rng, pair=turn % 2 == 1)
+        chosen = rng.choice(model.layers * model.heads, OF_A_TEXT, replace=False)
+        heads = [divmod(place, model.heads) for place in chosen.tolist()]
+        for (layer, head), shown in zip(heads, source.show(pieces, heads), strict=True):
+            about = (name, layer, head, corpus, pieces.example.id, len(pieces))
+            shape = classify(shown.weights, shown.sentence.tolist())
+            yield Drawn(-1, DOUBTED, *about), shown, shape
+
+
+def flat(shown: list[Shown]) -> dict[str, NDArray[Any]]:
+    """Some maps as four long arrays."""
+    levels = [np.round(255 * np.sqrt(one.weights)).astype(np.uint8).ravel() for one in shown]
+    return {
+        "sizes": np.array([len(one.sentence) for one in shown], dtype=np.int16),
+        "levels": np.concatenate(levels),
+        "sentence": np.concatenate([one.sentence for one in shown]),
+        "token": np.concatenate([one.token for one in shown]),
+    }
+
+
+def stored() -> dict[str, NDArray[Any]]:
+    """The arrays that are there."""
+    with np.load(MAPS) as file:
+        return dict(file)
+
+
+def write(drawn: list[Drawn], shown: list[Shown], anew: bool) -> None:
+    """Put maps and table down beside this file; behind those that are there, unless anew."""
+    new = flat(shown)
+    if not anew:
+        new = {name: np.concatenate([one, new[name]]) for name, one in stored().items()}
+    with MAPS.open("wb") as file_of_maps:
+        np.savez_compressed(file_of_maps, allow_pickle=False, **new)
+    with TABLE.open("w" if anew else "a", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
-        table.writerow([field.name for field in fields(Drawn)])
+        if anew:
+            table.writerow([field.name for field in fields(Drawn)])
         table.writerows(asdict(one).values() for one in drawn)
 
 
 def read_maps() -> tuple[list[Drawn], list[Shown]]:
     """What `write` put down."""
-    with (HERE / "maps.tsv").open(encoding="utf-8", newline="") as file:
+    with TABLE.open(encoding="utf-8", newline="") as file:
         drawn = [
             Drawn(
                 int(row["number"]), row["how"], row["model"], int(row["layer"]), int(row["head"]),
@@ -197,16 +256,15 @@ def read_maps() -> tuple[list[Drawn], list[Shown]]:
             )
             for row in csv.DictReader(file, delimiter="\t")
         ]  # fmt: skip
-    with np.load(HERE / "maps.npz") as file_of_maps:
-        stored = dict(file_of_maps)
-    sizes = stored["sizes"].astype(int)
+    kept = stored()
+    sizes = kept["sizes"].astype(int)
     shown = []
     for size, square, end in zip(sizes, np.cumsum(sizes**2), np.cumsum(sizes), strict=True):
-        levels = stored["levels"][square - size**2 : square].reshape(size, size)
+        levels = kept["levels"][square - size**2 : square].reshape(size, size)
         weights = (levels / 255.0) ** 2
         weights /= weights.sum(1, keepdims=True)
         part = slice(end - size, end)
-        shown.append(Shown(weights, stored["sentence"][part], stored["token"][part]))
+        shown.append(Shown(weights, kept["sentence"][part], kept["token"][part]))
     return drawn, shown
 
 
@@ -222,20 +280,24 @@ def seen_in(drawn: list[Drawn], like: str) -> set[tuple[str, int, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["random", "again", "more"])
+    parser.add_argument("what", choices=["random", "again", "more", DOUBTED])
     parser.add_argument("--models", type=Path, required=True, help="folder of get_models.py")
-    parser.add_argument("--tuned", type=Path, required=True, help="MiniLM fine-tuned on MRPC")
+    parser.add_argument("--tuned", nargs="*", default=[], help="MiniLM fine-tuned: TASK=DIR")
     parser.add_argument("--data", type=Path, default=os.environ.get("HEADSCOPE_DATA"))
     parser.add_argument("--like", help="the class to have more of")
     parser.add_argument("--count", type=int, default=0)
     asked = parser.parse_args()
-    places = sources(asked.models, asked.tuned, asked.data)
-    drawn, shown = ([], []) if asked.what == "random" else read_maps()
+    tuned = {task: Path(folder) for task, _, folder in (one.partition("=") for one in asked.tuned)}
+    places = sources(asked.models, tuned, asked.data)
+    anew = asked.what == "random"
+    drawn = [] if anew else read_maps()[0]
     if asked.what == "more":
         new = list(more(places, drawn, asked.like, asked.count))
+    elif asked.what == DOUBTED:
+        new = list(doubted(places, len(drawn), asked.count))
     else:
         new = list(at_random(places, len(drawn)))
-    write(drawn + [one for one, _ in new], shown + [one for _, one in new])
+    write([one for one, _ in new], [one for _, one in new], anew)
 
 
 if __name__ == "__main__":

@@ -82,7 +82,11 @@ class Shape:
     @property
     def name(self) -> str:
         """The likeliest shape."""
-        return max(self.probabilities, key=lambda name: self.probabilities[name])
+        return self.likeliest(1)[0]
+
+    def likeliest(self, many: int) -> list[str]:
+        """Some shapes, the likeliest first."""
+        return sorted(self.probabilities, key=lambda name: -self.probabilities[name])[:many]
 
     def __repr__(self) -> str:
         return f"{self.name} ({self.probabilities[self.name]:.0%})"
