@@ -56,6 +56,23 @@ def interval(said: Said, score: Score) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def most_votes(said: Said) -> Said:
+    """(map,) how many annotators say the shape that most of them say.
+
+    Args:
+        said: (annotator, map)
+
+    >>> most_votes(np.array([[0, 0, 1], [0, 1, 1], [0, 2, 2]])).tolist()
+    [3, 1, 2]
+    """
+    return np.asarray(counted(said).max(0))
+
+
+def counted(said: Said) -> Said:
+    """(shape, map) how many annotators say each shape."""
+    return np.stack([(said == shape).sum(0) for shape in range(len(SHAPES))])
+
+
 def most_say(said: Said) -> Said:
     """(map,) what more annotators say than anything else; -1 where there is no such shape.
 
@@ -65,7 +82,7 @@ def most_say(said: Said) -> Said:
     >>> most_say(np.array([[0, 0, 1], [0, 1, 1], [0, 2, 2], [3, 0, 2]])).tolist()
     [0, 0, -1]
     """
-    counts = np.stack([(said == shape).sum(0) for shape in range(len(SHAPES))])
+    counts = counted(said)
     first, second = np.sort(counts, 0)[-1], np.sort(counts, 0)[-2]
     return np.where(first > second, counts.argmax(0), -1)
 
@@ -91,7 +108,7 @@ def main() -> None:
     drawn, _ = read_maps()
     final = labels()
     kinds = {"drawn at random": [n for n in final if drawn[n].how == "random"]}
-    kinds["all"] = list(final)
+    kinds["all"] = [n for n in final if drawn[n].judged]
     for name, numbers in kinds.items():
         said = votes_on(numbers)
         print(f"{name}: {len(numbers)} maps, {len(ANNOTATORS)} annotators")
@@ -104,8 +121,10 @@ def main() -> None:
               f"({min(alone):.3f} to {max(alone):.3f})")  # fmt: skip
         flags = [[by_annotator(a)[n].matching for n in numbers] for a in ANNOTATORS]
         print(f"  matching: kappa {np.mean(pairs(np.array(flags, dtype=int), kappa)):.3f}")
-        agreed = Counter(final[n].agreed for n in numbers)
-        print(f"  say the same: {dict(sorted(agreed.items(), reverse=True))}")
+        agreed = Counter(most_votes(said).tolist())
+        print(
+            f"  of the {len(ANNOTATORS)} say the same: {dict(sorted(agreed.items(), reverse=True))}"
+        )
         print(f"  labels {dict(Counter(final[n].shape for n in numbers))}")
         print(f"  matching {sum(final[n].matching for n in numbers)}")
     table = sum(confusion_matrix(said[a], said[b], labels=range(len(SHAPES)))

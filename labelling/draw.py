@@ -59,6 +59,16 @@ class Drawn:
     text: str
     tokens: int
 
+    @property
+    def tuned(self) -> str:
+        """The task that the model was fine-tuned on, if any."""
+        return self.model.removeprefix("minilm-") if self.model.startswith("minilm-") else ""
+
+    @property
+    def judged(self) -> bool:
+        """Whether a classifier may be judged by it: none had a part in choosing it."""
+        return self.how != DOUBTED
+
 
 @dataclass(frozen=True)
 class Shown:

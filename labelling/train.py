@@ -5,16 +5,17 @@
     python -m labelling.train --wrong F   draw 20 maps that it gets wrong as well
 
 Folds are split by head (a head before and after fine-tuning is one head), and no text of a fold
-is trained on either. Targets are the shares of the annotators' votes. Some blank maps are trained
-on besides, since no model that was drawn from shows any; no score counts them.
+is trained on either. Networks learn how annotators answer the guide's four questions, together;
+the shape follows from the answers by the guide's table. Targets are the shares of the annotators'
+votes, and a map counts by how many it has. Maps that a classifier chose because it doubted them
+are trained on besides, and some blank ones, since no model that was drawn from shows any; no score
+counts these.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -25,200 +26,53 @@ from sklearn.metrics import confusion_matrix, f1_score
 from torch import Tensor
 
 from headscope.analyses import patterns
-from headscope.analyses.patterns import SHAPES, Classifier
-from headscope.analyses.shape_features import Tokens, features
-from headscope.analyses.twins import twin_features
-from headscope.model.workspace import Workspace
-from labelling.agreement import against_others, macro
-from labelling.draw import LONGEST, SHORTEST, Drawn, Shown, read_maps
+from headscope.analyses.patterns import SHAPES
+from labelling.agreement import against_others, macro, most_votes
+from labelling.draw import read_maps
+from labelling.networks import Recipe, Rows, fitted, predicted
+from labelling.problem import FOLDS, Floats, Problem, problems
 from labelling.sheets import SMALL, sheet
-from labelling.votes import ANNOTATORS, Label, Vote, by_map, labels
+from labelling.votes import ANNOTATORS
 
 WEIGHTS = Path(patterns.__file__).parent / patterns.WEIGHTS
-FOLDS, TIMES, SPLITS = 10, 2000, 100
-BLANKS, FAINT = 60, 0.2
-"""How many blank maps there are, and how much their logits vary at most."""
-DIGITS = 4
-"""Decimals of the weights that ship. They are the same whenever they are made on one machine; on
-another one, rounding may lead the training elsewhere."""
-Floats = NDArray[np.float64]
+TIMES, SPLITS = 2000, 100
+RECIPES = {
+    "shape": Recipe(),
+    "matching": Recipe(hidden=32, balance=0.6, decay=0.1, drop=0.2, smooth=0.05),
+}
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How some small networks are trained.
+def voted(problem: Problem, recipe: Recipe) -> tuple[Rows, Rows]:
+    """Maps with what annotators say of them, and blank ones."""
+    answers = problem.answers.shape[1]
+    rare = np.maximum(np.bincount(problem.label), 1.0) ** -recipe.balance
+    counts = np.minimum(problem.many / len(ANNOTATORS), 1.0)
+    even = recipe.smooth / answers
+    rows = Rows(problem.given, problem.answers * (1 - recipe.smooth) + even,
+                rare[problem.label] * counts)  # fmt: skip
+    nothing, many = np.eye(answers)[problem.nothing], len(problem.blank)
+    alike = np.full(many, rare[problem.names[problem.nothing].argmax()])
+    return rows, Rows(
+        problem.blank, np.tile(nothing * (1 - recipe.smooth) + even, (many, 1)), alike
+    )
 
-    Attributes:
-        networks, hidden: how many, and how wide.
-        balance: classes weigh by their number to minus this power.
-        smooth: of every target goes to all classes alike.
+
+def learn(name: str, problem: Problem) -> dict[str, Tensor]:
+    """Networks that answer as annotators do."""
+    return fitted(*voted(problem, RECIPES[name]), problem.names, RECIPES[name])
+
+
+def cross_validated(name: str, problem: Problem) -> Floats:
+    """(map, class) probabilities by networks that have seen neither head nor text.
+
+    Folds are worked off side by side.
     """
-
-    networks: int = 6
-    hidden: int = 96
-    steps: int = 400
-    rate: float = 0.01
-    decay: float = 0.1
-    drop: float = 0.2
-    balance: float = 0.3
-    smooth: float = 0.05
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is to be learned.
-
-    Attributes:
-        number: (map,) which maps; the guide's examples are not among them.
-        given: (map, feature)
-        said: (annotator, map) the class that each annotator named.
-        label: (map,) the class that counts.
-        head, text: (map,) what may not be both in a fold and in what is trained on.
-        blank: (map, feature) of maps with nothing on them; nothing: the class of these.
-    """
-
-    number: NDArray[np.int64]
-    given: Floats
-    said: NDArray[np.int64]
-    label: NDArray[np.int64]
-    head: NDArray[np.str_]
-    text: NDArray[np.str_]
-    blank: Floats
-    nothing: int
-
-    @cached_property
-    def votes(self) -> Floats:
-        """(map, class) shares of the votes."""
-        return np.stack([(self.said == one).mean(0) for one in range(self.said.max() + 1)], 1)
-
-    def folds(self) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-        """What is trained on and what is held out."""
-        heads = np.unique(self.head)
-        drawn = np.random.default_rng(0).permutation(len(heads)) % FOLDS
-        fold = drawn[np.searchsorted(heads, self.head)]
-        for number in range(FOLDS):
-            out = fold == number
-            yield ~out & ~np.isin(self.text, self.text[out]), out
-
-
-def told(shown: Shown) -> Tokens:
-    sentence = torch.from_numpy(shown.sentence.astype(np.int64))[None]
-    return Tokens(torch.ones_like(sentence, dtype=torch.bool), sentence >= 0, sentence == 1)
-
-
-def measured(shown: list[Shown], twins: bool) -> Floats:
-    """(map, feature)"""
-    space, rows = Workspace(), []
-    for one in shown:
-        weights = torch.from_numpy(one.weights).float()[None, None]
-        same = torch.from_numpy(one.token.astype(np.int64))[None]
-        found = (
-            twin_features(weights, told(one), same, space)
-            if twins
-            else features(weights, told(one), space)
-        )
-        rows.append([float(value[0, 0]) for value in found.values()])
-    return np.array(rows)
-
-
-def blanks() -> Iterator[Shown]:
-    """Maps whose rows look at all tokens nearly alike, as those of a model with random weights."""
-    rng = np.random.default_rng(0)
-    for _ in range(BLANKS):
-        size = int(rng.integers(SHORTEST, LONGEST + 1))
-        logits = rng.normal(size=(1, size)) + rng.normal(size=(size, size))
-        weights = np.exp(logits * rng.uniform(0, FAINT))
-        sentence = (np.arange(size) >= size * rng.choice([0.4, 0.6, 1])).astype(np.int8)
-        sentence[[0, -1]] = -1
-        token = np.arange(size, dtype=np.int16)
-        yield Shown(weights / weights.sum(1, keepdims=True), sentence, token)
-
-
-def problems() -> dict[str, Problem]:
-    """The five shapes; and matching, on pairs."""
-    drawn, shown = read_maps()
-    final, votes = labels(), by_map()
-    made = {}
-    for name in ("shape", "matching"):
-        matching = name == "matching"
-        places = [n for n in final if not matching or (shown[n].sentence == 1).any()]
-
-        def named(one: Vote | Label, matching: bool = matching) -> int:
-            return int(one.matching) if matching else SHAPES.index(one.shape)
-
-        made[name] = Problem(
-            np.array(places),
-            measured([shown[n] for n in places], matching),
-            np.array([[named(vote) for vote in votes[n]] for n in places]).T,
-            np.array([named(final[n]) for n in places]),
-            np.array([head_of(drawn[n]) for n in places]),
-            np.array([f"{drawn[n].source} {drawn[n].text}" for n in places]),
-            measured(list(blanks()), matching),
-            named(Label("heterogeneous", False, 0)),
-        )
-    return made
-
-
-def head_of(one: Drawn) -> str:
-    """A head; the same before and after fine-tuning."""
-    return f"{one.model.removesuffix('-mrpc')} {one.layer} {one.head}"
-
-
-def train(problem: Problem, chosen: NDArray[np.bool_], recipe: Recipe) -> dict[str, Tensor]:
-    """The networks, trained on some of the maps; all of them at once, on all maps at once."""
-    drawn = torch.Generator().manual_seed(recipe.seed)
-    classes, many = problem.votes.shape[1], len(problem.blank)
-    none = np.full(many, problem.nothing)
-    given = torch.from_numpy(np.concatenate([problem.given[chosen], problem.blank])).float()
-    votes = np.concatenate([problem.votes[chosen], np.eye(classes)[none]])
-    target = torch.from_numpy(votes).float() * (1 - recipe.smooth) + recipe.smooth / classes
-    label = torch.from_numpy(np.concatenate([problem.label[chosen], none]))
-    rare = torch.bincount(label[:-many], minlength=classes).clamp_min(1) ** -recipe.balance
-    boot = torch.poisson(torch.ones(recipe.networks, len(label)), generator=drawn) * rare[label]
-    mean, scale = given[:-many].mean(0), given[:-many].std(0).clamp_min(0.01)
-    flat = ((given - mean) / scale).clamp(-4, 4)
-
-    def matrix(*size: int) -> Tensor:
-        spread = size[0] ** -0.5
-        made: Tensor = torch.randn(recipe.networks, *size, generator=drawn) * spread
-        return made.requires_grad_()
-
-    weights = {"in": matrix(given.shape[1], recipe.hidden), "out": matrix(recipe.hidden, classes)}
-    for name in ("in", "out"):
-        width = weights[name].shape[-1]
-        weights[f"{name} bias"] = torch.zeros(recipe.networks, 1, width, requires_grad=True)
-    optimizer = torch.optim.AdamW(weights.values(), recipe.rate, weight_decay=recipe.decay)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, recipe.steps)
-    for _ in range(recipe.steps):
-        hidden = torch.relu(flat @ weights["in"] + weights["in bias"])
-        kept = torch.rand(hidden.shape, generator=drawn) > recipe.drop
-        scores = hidden * kept / (1 - recipe.drop) @ weights["out"] + weights["out bias"]
-        loss = -(boot * (scores.log_softmax(-1) * target).sum(-1)).sum() / boot.sum()
-        optimizer.zero_grad()
-        torch.autograd.backward(loss * recipe.networks)
-        optimizer.step()
-        schedule.step()
-    found = {name: one.detach() for name, one in weights.items()} | {"mean": mean, "scale": scale}
-    return {name: (one * 10**DIGITS).round() / 10**DIGITS for name, one in found.items()}
-
-
-RECIPES = {"shape": Recipe(), "matching": Recipe(hidden=32, balance=0.6)}
-
-
-def predicted(tensors: dict[str, Tensor], given: Floats) -> Floats:
-    """(map, class) probabilities."""
-    one = Classifier({f"shape {name}": tensor for name, tensor in tensors.items()})
-    columns = torch.from_numpy(given).float().unbind(-1)
-    named = {str(place): column for place, column in enumerate(columns)}
-    return np.asarray(one.probabilities(named).double())
-
-
-def cross_validated(problem: Problem, recipe: Recipe) -> Floats:
-    """(map, class) probabilities by networks that have seen neither head nor text."""
-    found = np.zeros_like(problem.votes)
-    for inside, out in problem.folds():
-        found[out] = predicted(train(problem, inside, recipe), problem.given[out])
+    found = np.zeros((len(problem.label), problem.names.shape[1]))
+    folds = list(problem.folds())
+    with ProcessPoolExecutor(initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        parts = [problem.only(inside) for inside, _ in folds]
+        for (_, out), learned in zip(folds, pool.map(learn, [name] * FOLDS, parts), strict=True):
+            found[out] = predicted(learned, problem.given[out])
     return found
 
 
@@ -246,7 +100,7 @@ def tell(name: str, problem: Problem, found: Floats) -> None:
     print("  F1", ", ".join(f"{c} {f:.2f}" for c, f in zip(classes, each, strict=True)))
     total = len(ANNOTATORS)
     for least in (total, total - 1):
-        sure = problem.votes.max(1) * total > least - 0.5
+        sure = most_votes(problem.said) >= least
         print(f"  where at least {least} of {total} annotators agree ({sure.sum()}): "
               f"accuracy {np.mean(label[sure] == guess[sure]):.3f}, "
               f"macro-F1 {macro(label[sure], guess[sure]):.3f}")  # fmt: skip
@@ -292,7 +146,8 @@ def against_annotators(problem: Problem, guess: NDArray[np.int64]) -> None:
 def wrong(problem: Problem, found: Floats, path: Path) -> None:
     """Draw maps that annotators agree on and the classifier is surest to see otherwise."""
     guess = found.argmax(1)
-    missed = np.nonzero((problem.votes.max(1) == 1) & (guess != problem.label))[0]
+    sure = most_votes(problem.said) == len(ANNOTATORS)
+    missed = np.nonzero(sure & (guess != problem.label))[0]
     order = missed[np.argsort(found[missed, problem.label[missed]])][: SMALL.maps].tolist()
     numbers = problem.number[order].tolist()
     captions = {
@@ -315,11 +170,12 @@ def main() -> None:
     tensors: dict[str, Tensor] = {}
     for name, problem in problems().items():
         if not asked.check:
-            found = cross_validated(problem, RECIPES[name])
-            tell(name, problem, found)
+            found = cross_validated(name, problem)[problem.judged]
+            judged = problem.only(problem.judged)
+            tell(name, judged, found)
             if asked.wrong and name == "shape":
-                wrong(problem, found, asked.wrong)
-        made = train(problem, np.ones(len(problem.label), dtype=bool), RECIPES[name])
+                wrong(judged, found, asked.wrong)
+        made = learn(name, problem)
         tensors |= {f"{name} {key}": one.contiguous() for key, one in made.items()}
     if asked.check:
         before = load_file(WEIGHTS)

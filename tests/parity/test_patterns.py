@@ -34,6 +34,7 @@ PAIRS = [
     Example("1", text="ab cd ef . gh", pair="ab ef gh"),
     Example("2", text="kaka lele gaga . dada", pair="kaka gaga dada lele , fa fa fa"),
     Example("3", text="a b"),
+    Example("5", text="", pair="ab cd ef gh"),
     Example("4", text="dededede fa , fa fa fa fa fa fa fa fa fa fa fa fa ga ha ."),
 ]
 
@@ -62,9 +63,10 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         others = [ink[i, j] for j in range(size) if sentence[j] >= 0 and j != column[i]]
         rest[i] = sum(others) / size
 
-    def share(ink_and_floor: list[tuple[float, float]]) -> float:
-        parts = [(ink - floor) / (0.2 * floor + 1e-4) + 0.5 for ink, floor in ink_and_floor]
-        return sum(min(1.0, max(0.0, part)) for part in parts) / len(rows)
+    def share(part: float, ink_and_base: list[tuple[float, float]]) -> float:
+        """How many rows have more ink than a part of something, a tenth more or less."""
+        times = [ink / (part * (base + 1e-4)) for ink, base in ink_and_base]
+        return sum(min(1.0, max(0.0, 0.5 + (time - 1) / 0.2)) for time in times) / len(rows)
 
     def mean(values: Callable[[int], float]) -> float:
         return sum(values(i) for i in rows) / len(rows)
@@ -115,15 +117,15 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         "itself": lines[0],
         "beside": max(lines[-1], lines[1]),
         "near": mean(lambda i: near(i) / largest[i]),
-        "near_half": share([(near(i), largest[i] / 2) for i in rows]),
+        "near_half": share(0.5, [(near(i), largest[i]) for i in rows]),
         "else": mean(lambda i: elsewhere(i) / largest[i]),
-        "else_0.8": share([(elsewhere(i), 0.8 * known[i]) for i in rows]),
+        "else_0.8": share(0.8, [(elsewhere(i), known[i]) for i in rows]),
         "else_weight": mean(lambda i: max(0.0, 1 - explained(i))),
         "even": mean(lambda i: sum(ink[i, j] for j in rows)) / len(rows) ** 0.5,
         "column": sum(ink[i, column[i]] / largest[i] for i in rows) / len(rows),
-        "column_2": share([(ink[i, column[i]], 2 * rest[i]) for i in rows]),
-        "column_half": share([(ink[i, column[i]], largest[i] / 2) for i in rows]),
-        "column_dark": share([(ink[i, column[i]], dark / 2) for i in rows]),
+        "column_2": share(2, [(ink[i, column[i]], rest[i]) for i in rows]),
+        "column_half": share(0.5, [(ink[i, column[i]], largest[i]) for i in rows]),
+        "column_dark": share(0.5, [(ink[i, column[i]], dark) for i in rows]),
         "dark_0": max(sum(ink[i, j] >= dark / 2 for i in rows) / len(rows) for j in range(size)),
         "rows_alike": sum((sum(ink[i, j] for i in rows) / len(rows)) ** 2 for j in range(size)),
         "largest_of_all": max(largest.values()),
@@ -254,10 +256,11 @@ def test_the_classifier_knows_what_it_was_taught() -> None:
     """Not how good it is (see `labelling.train`): whether weights and features belong together."""
     drawn, shown = read_maps()
     final = labels()
-    assert (len(drawn), len(final)) == (1704, 1684)  # the guide's 20 examples have no label
+    assert len(drawn) - len(final) == 20  # the guide's examples have no label
     right = [
         hs.classify(shown[number].weights, shown[number].sentence.tolist()).name == label.shape
         for number, label in list(final.items())[::8]
+        if drawn[number].judged
     ]
     assert np.mean(right) > 0.9
     assert set(classifier().tensors) >= {"shape in", "shape out", "matching in"}

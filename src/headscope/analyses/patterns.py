@@ -29,7 +29,9 @@ WEIGHTS = "patterns.safetensors"
 
 
 class Classifier:
-    """Some small networks from features to shapes, whose probabilities are averaged."""
+    """Some small networks from features to the annotators' answers, whose probabilities are
+    averaged; those of answers that make the same shape are summed.
+    """
 
     def __init__(self, tensors: dict[str, Tensor]) -> None:
         self.tensors = tensors
@@ -37,26 +39,32 @@ class Classifier:
 
     def probabilities(self, found: dict[str, Tensor], part: str = "shape") -> Tensor:
         """(..., class) from features (...,) each."""
-        given = torch.stack(list(found.values()), -1)
         kept = self.part(part)
-        flat = ((given - kept["mean"]) / kept["scale"]).clamp_(-4, 4).flatten(0, -2)
-        networks, _, hidden = kept["in"].shape
-        inner = torch.addmm(kept["all bias"], flat, kept["all in"]).relu_()
-        inner = inner.view(-1, networks, hidden).transpose(0, 1)  # (network, map, hidden)
-        scores = torch.baddbmm(kept["out bias"], inner, kept["out"])  # (network, map, class)
-        return torch.softmax(scores, -1).mean(0).view(*given.shape[:-1], -1)
+        given = torch.stack(list(found.values())).flatten(1)  # (feature, map)
+        given.sub_(kept["mean"]).div_(kept["scale"]).clamp_(-4, 4)
+        inner = torch.addmm(kept["in bias"], kept["in"], given).relu_()
+        inner = inner.view(len(kept["out"]), -1, inner.shape[-1])  # (network, hidden, map)
+        scores = torch.baddbmm(kept["out bias"], kept["out"], inner)  # (network, answer, map)
+        shape = next(iter(found.values())).shape
+        return (torch.softmax(scores, 1).mean(0).T @ kept["names"]).view(*shape, -1)
 
     def part(self, name: str) -> dict[str, Tensor]:
-        """The tensors of one question; the first matrices of all networks side by side."""
+        """The tensors of one question, maps across; the first matrices below each other."""
         if name not in self._parts:
             kept = {
                 key.removeprefix(f"{name} "): one
                 for key, one in self.tensors.items()
                 if key.startswith(f"{name} ")
             }
-            kept["all in"] = kept["in"].transpose(0, 1).flatten(1).contiguous()
-            kept["all bias"] = kept["in bias"].flatten()
-            self._parts[name] = kept
+            self._parts[name] = {
+                "mean": kept["mean"].unsqueeze(1),
+                "scale": kept["scale"].unsqueeze(1),
+                "in": kept["in"].mT.flatten(0, 1).contiguous(),
+                "in bias": kept["in bias"].view(-1, 1),
+                "out": kept["out"].mT.contiguous(),
+                "out bias": kept["out bias"].mT,
+                "names": kept["names"],
+            }
         return self._parts[name]
 
 

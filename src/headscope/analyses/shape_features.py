@@ -154,8 +154,8 @@ class Ink:
         sums = torch.bmm(keys, ink.flatten(1, 2).mT)  # few rows on the left: much the faster way
         self.sums = sums.view(len(ink), 2, *ink.shape[1:3]).movedim(1, -1)
         self.total = self.sums[..., 0] + self.sums[..., 1]
-        text = tokens.is_text.expand(*self.first.shape[:2], -1)
-        is_text = text.gather(-1, self.place[..., 0])
+        text = keys.sum(1)[:, None].expand(*self.first.shape[:2], -1)
+        is_text = text.gather(-1, self.place[..., 0])  # of an empty sentence: any place
         self.rest = (self.total - self.first * is_text).clamp_min(0) / tokens.size
 
     def columns(self) -> Iterator[tuple[str, Tensor]]:
@@ -164,7 +164,7 @@ class Ink:
         whole = (tokens.parts.unsqueeze(-1) * self.means).sum(2)  # (example, head, key)
         for name, ink in (("column", self.first), ("columns", self.most)):
             yield name, ink / self.largest
-            yield from self._above(name, ink, self.floors)
+            yield from self._above_known(name, ink)
         yield "column_ink", self.first / self.dark_row
         steps = self.first.diff(dim=-1, append=self.first[..., -1:]).abs()
         yield "column_steps", steps * tokens.followed / self.dark_row
@@ -181,24 +181,22 @@ class Ink:
         yield "dark_all", shares.sum(-1) / tokens.size[..., 0]
 
     def _above(
-        self, name: str, ink: Tensor, floors: dict[str, Tensor]
+        self, name: str, ink: Tensor, base: Tensor, floors: dict[str, float]
     ) -> Iterator[tuple[str, Tensor]]:
-        """In what share of the rows there is more ink than some floors.
+        """In what share of the rows there is more ink than some multiples of a base.
 
         What is within a tenth of a floor counts in part, so that rounding changes nothing.
         """
-        floor = torch.stack(list(floors.values()), 1)
-        above = (ink.unsqueeze(1) - floor).div_(floor.mul_(0.2).add_(EDGE)).add_(0.5).clamp_(0, 1)
+        parts = torch.tensor([5 / floor for floor in floors.values()]).view(-1, 1, 1)
+        above = (ink / (base + EDGE)).unsqueeze(1) * parts  # 5 at the floor
         names = [f"{name}_{floor}" for floor in floors]
-        yield from zip(names, self.tokens.means(above), strict=True)
+        yield from zip(names, self.tokens.means(above.sub_(4.5).clamp_(0, 1)), strict=True)
 
-    @cached_property
-    def floors(self) -> dict[str, Tensor]:
-        """Parts of the darkest ink, and multiples of the rest."""
-        largest, rest = self.largest, self.rest
-        return {"half": 0.5 * largest, "most": 0.8 * largest,
-                "dark": (0.5 * self.dark_row).expand_as(largest),
-                "2": 2 * rest, "3": 3 * rest, "5": 5 * rest}  # fmt: skip
+    def _above_known(self, name: str, ink: Tensor) -> Iterator[tuple[str, Tensor]]:
+        """The same for parts of the darkest ink, of the row or on average, and of the rest."""
+        yield from self._above(name, ink, self.largest, {"half": 0.5, "most": 0.8})
+        yield from self._above(name, ink, self.dark_row, {"dark": 0.5})
+        yield from self._above(name, ink, self.rest, {"2": 2, "3": 3, "5": 5})
 
     def _columns_above(self, floor: Tensor) -> Tensor:
         """(example, head, key) in what share of the rows a column has more ink than the floor."""
@@ -219,11 +217,11 @@ class Ink:
         yield "pair", pair.expand_as(self.dark)
         yield "block", each.amin(-1) * pair
         yield "block_most", each.amax(-1) * pair
-        yield from self._above("block", contrast, {"rows": torch.full_like(contrast, BLOCK)})
+        yield from self._above("block", contrast, pair.unsqueeze(-1), {"rows": BLOCK})
         yield "filled", own / self.dark_row
         yield "crossed", other * (pair / self.dark).unsqueeze(-1)
-        floors = {"1.5": 1.5 * own, "2.5": 2.5 * own, "4": 4 * own}
-        yield from self._above("column_over_block", self.first, floors)
+        floors = {"1.5": 1.5, "2.5": 2.5, "4": 4}
+        yield from self._above("column_over_block", self.first, own, floors)
         yield "columns_over_block", tokens.mean(self.most) / (tokens.mean(own) + 0.02)
 
     def level(self) -> Iterator[tuple[str, Tensor]]:
@@ -243,9 +241,8 @@ class Ink:
             self.scratch[place, :, rows] = self.ink[place, :, rows] - self.means[place, :, 1:]
         left = self.scratch.amax(-1)
         yield "left", left / self.largest
-        floors = {"half": self.floors["half"], "most": 0.75 * self.largest,
-                  "dark": self.floors["dark"]}  # fmt: skip
-        yield from self._above("left", left, floors)
+        yield from self._above("left", left, self.largest, {"half": 0.5, "most": 0.75})
+        yield from self._above("left", left, self.dark_row, {"dark": 0.5})
 
     def diagonals(self) -> Iterator[tuple[str, Tensor]]:
         """Is there a line along the diagonal, columns apart? Wipes out the columns."""
@@ -267,7 +264,7 @@ class Ink:
         yield "two_away", torch.maximum(each[..., NEAR - 2], each[..., NEAR + 2])
         yield "three_away", torch.maximum(each[..., 0], each[..., -1])
         yield "near", self.near / self.largest
-        yield from self._above("near", self.near, self.floors)
+        yield from self._above_known("near", self.near)
         yield "near_weight", self.weight
 
     def others(self) -> Iterator[tuple[str, Tensor]]:
@@ -277,10 +274,10 @@ class Ink:
         found = self.ink.amax(-1)
         known = torch.maximum(self.most, self.near).clamp_min(TINY)
         yield "else", found / self.largest
-        floors = {"1.0": known, "0.8": 0.8 * known, "0.6": 0.6 * known,
-                  "to_column": 0.8 * self.most, "to_line": 0.8 * self.near,
-                  "dark": self.floors["dark"]}  # fmt: skip
-        yield from self._above("else", found, floors)
+        yield from self._above("else", found, known, {"1.0": 1.0, "0.8": 0.8, "0.6": 0.6})
+        yield from self._above("else", found, self.most, {"to_column": 0.8})
+        yield from self._above("else", found, self.near, {"to_line": 0.8})
+        yield from self._above("else", found, self.dark_row, {"dark": 0.5})
         yield "else_less", (found - known) / self.dark_row
         yield "else_weight", (1 - self.column_weight - self.weight).clamp_min(0)
 

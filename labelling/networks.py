@@ -1,0 +1,106 @@
+"""Small networks from features to answers: many of them, trained side by side."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.patterns import Classifier
+
+DIGITS = 4
+"""Decimals of the weights that ship. They are the same whenever they are made on one machine; on
+another one, rounding may lead the training elsewhere."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How some small networks are trained.
+
+    Attributes:
+        networks, hidden: how many, and how wide.
+        batch: rows that each network sees in a step, drawn for itself.
+        balance: classes weigh by their number to minus this power.
+        smooth: of every target goes to all answers alike.
+    """
+
+    networks: int = 6
+    hidden: int = 128
+    steps: int = 900
+    batch: int = 1024
+    rate: float = 0.01
+    decay: float = 0.3
+    drop: float = 0.4
+    balance: float = 0.3
+    smooth: float = 0.02
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is learned from.
+
+    Attributes:
+        given: (row, feature)
+        target: (row, answer) probabilities.
+        weight: (row,) how much each counts.
+    """
+
+    given: Floats
+    target: Floats
+    weight: Floats
+
+
+def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, Tensor]:
+    """Networks trained on some rows, and on blank ones, which are no measure of what is usual.
+
+    Args:
+        names: (answer, class) 1 for the class that follows from the answers.
+    """
+    drawn = torch.Generator().manual_seed(recipe.seed)
+    usual = torch.from_numpy(rows.given).float()
+    mean, scale = usual.mean(0), usual.std(0).clamp_min(0.01)
+    given, target, weight = (
+        torch.from_numpy(np.concatenate(both)).float()
+        for both in zip(astuple(rows), astuple(blank), strict=True)
+    )
+    flat = ((given - mean) / scale).clamp(-4, 4)
+
+    def matrix(*size: int) -> Tensor:
+        spread = size[0] ** -0.5
+        made: Tensor = torch.randn(recipe.networks, *size, generator=drawn) * spread
+        return made.requires_grad_()
+
+    answers = target.shape[1]
+    weights = {"in": matrix(given.shape[1], recipe.hidden), "out": matrix(recipe.hidden, answers)}
+    for name in ("in", "out"):
+        width = weights[name].shape[-1]
+        weights[f"{name} bias"] = torch.zeros(recipe.networks, 1, width, requires_grad=True)
+    optimizer = torch.optim.AdamW(weights.values(), recipe.rate, weight_decay=recipe.decay)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, recipe.steps)
+    for _ in range(recipe.steps):
+        some = torch.randint(len(flat), (recipe.networks, recipe.batch), generator=drawn)
+        hidden = torch.relu(flat[some] @ weights["in"] + weights["in bias"])
+        kept = torch.rand(hidden.shape, generator=drawn) > recipe.drop
+        scores = hidden * kept / (1 - recipe.drop) @ weights["out"] + weights["out bias"]
+        each = (scores.log_softmax(-1) * target[some]).sum(-1)
+        loss = -(weight[some] * each).sum() / weight[some].sum()
+        optimizer.zero_grad()
+        torch.autograd.backward(loss * recipe.networks)
+        optimizer.step()
+        schedule.step()
+    found = {name: one.detach() for name, one in weights.items()} | {"mean": mean, "scale": scale}
+    found = {name: (one * 10**DIGITS).round() / 10**DIGITS for name, one in found.items()}
+    return found | {"names": torch.from_numpy(names).float()}
+
+
+def predicted(tensors: dict[str, Tensor], given: Floats) -> Floats:
+    """(map, class) probabilities."""
+    one = Classifier({f"shape {name}": tensor for name, tensor in tensors.items()})
+    columns = torch.from_numpy(given).float().unbind(-1)
+    named = {str(place): column for place, column in enumerate(columns)}
+    return np.asarray(one.probabilities(named).double())
