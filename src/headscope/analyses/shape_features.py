@@ -187,7 +187,7 @@ class Ink:
 
         What is within a tenth of a floor counts in part, so that rounding changes nothing.
         """
-        parts = torch.tensor([5 / floor for floor in floors.values()]).view(-1, 1, 1)
+        parts = ink.new_tensor([5 / floor for floor in floors.values()]).view(-1, 1, 1)
         above = (ink / (base + EDGE)).unsqueeze(1) * parts  # 5 at the floor
         names = [f"{name}_{floor}" for floor in floors]
         yield from zip(names, self.tokens.means(above.sub_(4.5).clamp_(0, 1)), strict=True)
