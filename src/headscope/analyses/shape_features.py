@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -49,8 +50,16 @@ class Tokens:
 
     @cached_property
     def sentences(self) -> Tensor:
-        """(example, 2, token) the tokens of the two sentences, 0 or 1."""
-        return torch.stack([self.text & ~self.second, self.text & self.second], 1).float()
+        """(example, sentence, token) the tokens of each sentence, 0 or 1; two where any text is a
+        pair, else one.
+        """
+        parts = [self.text & ~self.second, self.text & self.second] if self.paired else [self.text]
+        return torch.stack(parts, 1).float()
+
+    @cached_property
+    def many(self) -> Tensor:
+        """(example, sentence, 1) how many tokens each sentence has, and at least 1."""
+        return self.sentences.sum(-1, keepdim=True).clamp_min(1)
 
     @cached_property
     def rows(self) -> Tensor:
@@ -64,18 +73,23 @@ class Tokens:
 
     @cached_property
     def parts(self) -> Tensor:
-        """(example, 1, 2) how much of the text each sentence is."""
+        """(example, 1, sentence) how much of the text each sentence is."""
         return (self.sentences.sum(-1) / self.rows)[:, None]
 
     @cached_property
     def inside(self) -> Tensor:
-        """(example, 1, query, offset) 1 where there is a token at this offset, up to `NEAR`."""
-        return in_band(self.real, NEAR)[:, None].float()
+        """(example, offset, 1, query) 1 where there is a token at this offset, up to `NEAR`."""
+        return in_band(self.real, NEAR).mT.unsqueeze(2).float()
 
     @cached_property
     def outside(self) -> Tensor:
         """(example, 1, query, offset) 1 where there is none."""
-        return 1 - self.inside
+        return 1 - self.inside.movedim(1, -1)
+
+    @cached_property
+    def padding(self) -> tuple[Tensor, ...]:
+        """The places of what is not real: in the batch, and in its text."""
+        return (~self.real).nonzero().unbind(1)
 
     @cached_property
     def followed(self) -> Tensor:
@@ -101,98 +115,115 @@ class Tokens:
         """(example, head) of (example, head, query), over the text's rows."""
         return torch.bmm(values, self.mean_rows.unsqueeze(-1)).squeeze(-1)
 
-    def means(self, values: Tensor) -> tuple[Tensor, ...]:
-        """The same of many at once, (example, value, head, query), which is much faster."""
+    def means(self, values: Tensor) -> Tensor:
+        """The same of many at once: (example, value, head) of (example, value, head, query)."""
         found = torch.bmm(self.mean_rows.unsqueeze(1), values.flatten(1, 2).mT)
-        return found.view(values.shape[:3]).unbind(1)
+        return found.view(values.shape[:3])
+
+
+class Above(NamedTuple):
+    """In what share of the rows a ratio, (example, head, query), is above a floor.
+
+    What is within a tenth of the floor counts in part, so that rounding changes nothing.
+    """
+
+    ratio: Tensor
+    floor: float
+
+
+Measures = Iterator[tuple[str, Tensor | Above]]
+"""Names and what is measured: (example, head), or (example, head, query), whose mean counts."""
 
 
 class Ink:
-    """The ink of some maps, and what is measured on it, in the order of `features`.
-
-    Measures are (example, head), or (example, head, query): these are averaged over rows.
-    """
+    """The ink of some maps, and what is measured on it, in the order of `features`."""
 
     def __init__(self, weights: Tensor, tokens: Tokens, space: Workspace) -> None:
         examples, heads, length, _ = weights.shape
-        self.tokens, self.length = tokens, length
+        self.tokens, self.space = tokens, space
         self.width = (length // STRIDE + 1) * STRIDE  # at least one column is empty
         shape = (examples, heads, length, self.width)
-        self.ink = space.take("ink", shape, weights)
+        self.ink = space.take_clean("ink", shape, weights)  # nothing writes to the empty columns
         roots = space.take("roots", (examples, heads, length, length), weights)
         self.ink[..., :length] = torch.sqrt(weights, out=roots)
-        self.ink[..., length:] = 0
-        for place, size in enumerate(tokens.real.sum(1).tolist()):
-            if size < length:
-                self.ink[place, :, size:] = 0  # what padding looks at
+        example, row = tokens.padding
+        maps = example * heads + torch.arange(heads, device=row.device)[:, None]
+        blank = (maps * length + row).flatten()
+        self.ink.view(-1, self.width).index_fill_(0, blank, 0)  # what padding looks at
         self.scratch = space.take("scratch ink", shape, weights)
         self.largest = self.ink.amax(-1).clamp_min(TINY)  # (example, head, query)
         self.dark = tokens.mean(self.largest).clamp_min(FAINTEST)  # (example, head)
         self.dark_row = self.dark.unsqueeze(-1)
-        self._look()
+        self._find_columns()
+        self._sum_rows()
 
-    def _look(self) -> None:
-        """Find the columns, and the sums of rows."""
+    def _find_columns(self) -> None:
+        """Find the columns of each sentence, and what its rows have of them."""
         tokens, ink = self.tokens, self.ink
-        counts = tokens.sentences.sum(-1, keepdim=True).clamp_min(1)
-        rows = (tokens.sentences / counts).unsqueeze(1)
+        rows = (tokens.sentences / tokens.many).unsqueeze(1)
         self.means = rows @ ink  # (example, head, sentence, key)
-        best = (self.means if tokens.paired else self.means[:, :, :1]).topk(COLUMNS, -1)
-        enough = best.values >= COUNTS * best.values[..., :1]
-        self.place, self.counted = best.indices[:, :, :1], enough[:, :, :1]
+        values, places = self.means.topk(PROFILE, -1)
+        self.whole, self.profile = self.means[:, :, 0], values[:, :, 0]  # (example, head, key)
         if tokens.paired:
-            rows = tokens.second[:, None, :, None]
-            self.place = torch.where(rows, best.indices[:, :, 1:], self.place)
-            self.counted = torch.where(rows, enough[:, :, 1:], self.counted)
-        self.place = self.place.expand(*ink.shape[:3], -1)
-        self.counted = self.counted.expand(*ink.shape[:3], -1)
-        self.column = ink.gather(-1, self.place)  # (example, head, query, column)
-        counting = self.column * self.counted
-        self.first, self.most = self.column[..., 0], counting.amax(-1)
-        self.column_weight = torch.linalg.vecdot(counting, counting)
-        keys = torch.nn.functional.pad(tokens.sentences, (0, self.width - self.length))
+            self.whole = (tokens.parts.unsqueeze(-1) * self.means).sum(2)
+            self.profile = self.whole.topk(PROFILE, -1).values
+        enough = (values[..., :COLUMNS] >= COUNTS * values[..., :1]).float()
+        self.place = self._of_row(places[..., :COLUMNS]).expand(*ink.shape[:3], -1)
+        column = ink.gather(-1, self.place)  # (example, head, query, column)
+        counting = column * self._of_row(enough)
+        self.uncounted = column - counting
+        columns = counting.movedim(-1, 0).contiguous()  # a column after the other: faster by far
+        self.first, self.most = columns[0], columns.amax(0)
+        self.column_weight = (columns**2).sum(0)
+
+    def _sum_rows(self) -> None:
+        """Sum the ink of each row, by sentence."""
+        tokens, ink = self.tokens, self.ink
+        keys = torch.nn.functional.pad(tokens.sentences, (0, self.width - ink.shape[2]))
         sums = torch.bmm(keys, ink.flatten(1, 2).mT)  # few rows on the left: much the faster way
-        self.sums = sums.view(len(ink), 2, *ink.shape[1:3]).movedim(1, -1)
-        self.total = self.sums[..., 0] + self.sums[..., 1]
+        self.sums = sums.view(*keys.shape[:2], *ink.shape[1:3])  # (example, sentence, head, query)
+        self.total = self.sums.sum(1)
         text = keys.sum(1)[:, None].expand(*self.first.shape[:2], -1)
         is_text = text.gather(-1, self.place[..., 0])  # of an empty sentence: any place
         self.rest = (self.total - self.first * is_text).clamp_min(0) / tokens.size
 
-    def columns(self) -> Iterator[tuple[str, Tensor]]:
+    def _of_row(self, values: Tensor, out: Tensor | None = None) -> Tensor:
+        """What each row's sentence has: (example, head, query, value) from (example, head,
+        sentence, value). As it is, for all rows, where there is one sentence.
+        """
+        if not self.tokens.paired:
+            return values
+        second = self.tokens.second[:, None, :, None]
+        return torch.where(second, values[:, :, 1:], values[:, :, :1], out=out)
+
+    def columns(self) -> Measures:
         """Are there columns, one or more a sentence?"""
         tokens = self.tokens
-        whole = (tokens.parts.unsqueeze(-1) * self.means).sum(2)  # (example, head, key)
         for name, ink in (("column", self.first), ("columns", self.most)):
             yield name, ink / self.largest
             yield from self._above_known(name, ink)
         yield "column_ink", self.first / self.dark_row
         steps = self.first.diff(dim=-1, append=self.first[..., -1:]).abs()
         yield "column_steps", steps * tokens.followed / self.dark_row
-        many = (whole >= COUNTS * whole.amax(-1, keepdim=True)).sum(-1)
+        many = (self.whole >= COUNTS * self.profile[..., :1]).sum(-1)
         yield "many_columns", many / tokens.size[..., 0]
-        yield "rows_alike", (whole**2).sum(-1)
+        yield "rows_alike", (self.whole**2).sum(-1)
         yield "rows_alike_in_sentence", ((self.means**2).sum(-1) * tokens.parts).sum(-1)
         yield "column_weight", self.column_weight
-        for place, value in enumerate(_highest(whole, PROFILE).unbind(-1)):
-            yield f"profile_{place}", value / self.dark
+        for place, value in enumerate((self.profile / self.dark_row).unbind(-1)):
+            yield f"profile_{place}", value
         shares = self._columns_above(0.5 * self.dark_row)
-        for place, value in enumerate(_highest(shares, COLUMNS).unbind(-1)):
+        for place, value in enumerate(shares.topk(COLUMNS, -1).values.unbind(-1)):
             yield f"dark_{place}", value
         yield "dark_all", shares.sum(-1) / tokens.size[..., 0]
 
-    def _above(
-        self, name: str, ink: Tensor, base: Tensor, floors: dict[str, float]
-    ) -> Iterator[tuple[str, Tensor]]:
-        """In what share of the rows there is more ink than some multiples of a base.
+    def _above(self, name: str, ink: Tensor, base: Tensor, floors: dict[str, float]) -> Measures:
+        """In what share of the rows there is more ink than some multiples of a base."""
+        ratio = ink / (base + EDGE)
+        for floor, value in floors.items():
+            yield f"{name}_{floor}", Above(ratio, value)
 
-        What is within a tenth of a floor counts in part, so that rounding changes nothing.
-        """
-        parts = ink.new_tensor([5 / floor for floor in floors.values()]).view(-1, 1, 1)
-        above = (ink / (base + EDGE)).unsqueeze(1) * parts  # 5 at the floor
-        names = [f"{name}_{floor}" for floor in floors]
-        yield from zip(names, self.tokens.means(above.sub_(4.5).clamp_(0, 1)), strict=True)
-
-    def _above_known(self, name: str, ink: Tensor) -> Iterator[tuple[str, Tensor]]:
+    def _above_known(self, name: str, ink: Tensor) -> Measures:
         """The same for parts of the darkest ink, of the row or on average, and of the rest."""
         yield from self._above(name, ink, self.largest, {"half": 0.5, "most": 0.8})
         yield from self._above(name, ink, self.dark_row, {"dark": 0.5})
@@ -203,17 +234,17 @@ class Ink:
         torch.ge(self.ink, floor.unsqueeze(-1), out=self.scratch)
         return (self.tokens.mean_rows[:, None, None] @ self.scratch).squeeze(2)
 
-    def blocks(self) -> Iterator[tuple[str, Tensor]]:
+    def blocks(self) -> Measures:
         """Do sentences look at themselves?"""
         tokens = self.tokens
-        many = tokens.sentences.sum(-1)[:, None, None]  # (example, 1, 1, sentence)
-        second = tokens.second[:, None]
         pair = tokens.second.any(-1)[:, None].float()
-        level = self.sums / many.clamp_min(1)
-        own = torch.where(second, level[..., 1], level[..., 0])
-        other = torch.where(second, level[..., 0], level[..., 1])
+        level = self.sums / tokens.many.unsqueeze(-1)  # (example, sentence, head, query)
+        own, other = level[:, 0], torch.zeros_like(level[:, 0])
+        if tokens.paired:
+            second = tokens.second[:, None]
+            own, other = (torch.where(second, level[:, 1 - one], level[:, one]) for one in (0, 1))
         contrast = ((own + 0.01) / (other + 0.01)).log() * pair.unsqueeze(-1)
-        each = (contrast.unsqueeze(2) * tokens.sentences[:, None]).sum(-1) / many[:, 0].clamp_min(1)
+        each = torch.bmm(contrast, (tokens.sentences / tokens.many).mT)  # (example, head, sentence)
         yield "pair", pair.expand_as(self.dark)
         yield "block", each.amin(-1) * pair
         yield "block_most", each.amax(-1) * pair
@@ -224,7 +255,7 @@ class Ink:
         yield from self._above("column_over_block", self.first, own, floors)
         yield "columns_over_block", tokens.mean(self.most) / (tokens.mean(own) + 0.02)
 
-    def level(self) -> Iterator[tuple[str, Tensor]]:
+    def level(self) -> Measures:
         """How pale or dark all of it is."""
         tokens = self.tokens
         yield "largest", self.largest
@@ -232,45 +263,36 @@ class Ink:
         yield "even", self.total / tokens.rows.sqrt().unsqueeze(-1)
         yield "length", tokens.size[..., 0].log().expand_as(self.dark)
 
-    def leftover(self) -> Iterator[tuple[str, Tensor]]:
+    def leftover(self) -> Measures:
         """What is left of the largest ink without what all rows of a sentence have?"""
-        tokens = self.tokens
-        torch.sub(self.ink, self.means[:, :, :1], out=self.scratch)
-        for place in tokens.second.any(1).nonzero()[:, 0].tolist():
-            rows = tokens.second[place]
-            self.scratch[place, :, rows] = self.ink[place, :, rows] - self.means[place, :, 1:]
-        left = self.scratch.amax(-1)
+        common = self._of_row(self.means, out=self.scratch)
+        left = torch.sub(self.ink, common, out=self.scratch).amax(-1)
         yield "left", left / self.largest
         yield from self._above("left", left, self.largest, {"half": 0.5, "most": 0.75})
         yield from self._above("left", left, self.dark_row, {"dark": 0.5})
 
-    def diagonals(self) -> Iterator[tuple[str, Tensor]]:
+    def diagonals(self) -> Measures:
         """Is there a line along the diagonal, columns apart? Wipes out the columns."""
         tokens = self.tokens
-        for column in range(self.place.shape[-1]):
-            kept = self.column[..., column] * ~self.counted[..., column]
-            self.ink.scatter_(-1, self.place[..., column, None], kept.unsqueeze(-1))
-        near = band(self.ink, NEAR) * tokens.inside
-        self.near = near.amax(-1)
-        self.weight = torch.linalg.vecdot(near, near)
-        rows = tokens.mean_rows[:, None, None]
-        weights = rows / self.largest.unsqueeze(2)  # (example, head, 1, query)
-        each = (weights @ near).squeeze(2)  # (example, head, offset)
-        passed = (near >= (2 * self.rest).clamp_min(0.1).unsqueeze(-1)).float()
-        yield "line", each.amax(-1)
-        yield "line_2", (rows @ passed).squeeze(2).amax(-1)
-        yield "itself", each[..., NEAR]
-        yield "beside", torch.maximum(each[..., NEAR - 1], each[..., NEAR + 1])
-        yield "two_away", torch.maximum(each[..., NEAR - 2], each[..., NEAR + 2])
-        yield "three_away", torch.maximum(each[..., 0], each[..., -1])
+        self.ink.scatter_(-1, self.place, self.uncounted)
+        offsets = band(self.ink, NEAR).movedim(-1, 1)  # (example, offset, head, query)
+        near, passed = (self.space.take(name, tuple(offsets.shape), self.ink)
+                        for name in ("near", "passed"))  # fmt: skip
+        torch.mul(offsets, tokens.inside, out=near)
+        self.near, self.weight = near.amax(1), (near**2).sum(1)
+        torch.ge(near, (2 * self.rest).clamp_min(0.1).unsqueeze(1), out=passed)
+        each = tokens.means(near.div_(self.largest.unsqueeze(1)))  # (example, offset, head)
+        yield "line", each.amax(1)
+        yield "line_2", tokens.means(passed).amax(1)
+        away = torch.maximum(each, each.flip(1))[:, NEAR:].unbind(1)
+        yield from zip(("itself", "beside", "two_away", "three_away"), away, strict=True)
         yield "near", self.near / self.largest
         yield from self._above_known("near", self.near)
         yield "near_weight", self.weight
 
-    def others(self) -> Iterator[tuple[str, Tensor]]:
+    def others(self) -> Measures:
         """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
-        tokens = self.tokens
-        band(self.ink, NEAR).mul_(tokens.outside)
+        band(self.ink, NEAR).mul_(self.tokens.outside)
         found = self.ink.amax(-1)
         known = torch.maximum(self.most, self.near).clamp_min(TINY)
         yield "else", found / self.largest
@@ -282,18 +304,18 @@ class Ink:
         yield "else_weight", (1 - self.column_weight - self.weight).clamp_min(0)
 
 
-def _highest(values: Tensor, many: int) -> Tensor:
-    """(..., many) the largest in order; 0 where there are fewer."""
-    found = values.topk(min(many, values.shape[-1]), -1).values
-    return torch.nn.functional.pad(found, (0, many - found.shape[-1]))
-
-
 def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Tensor]:
     """(example, head) each, for maps (example, head, query, key); rows of real queries sum to 1."""
     ink = Ink(weights, tokens, space)
     parts = (
         ink.columns, ink.blocks, ink.level, ink.leftover, ink.diagonals, ink.others,
     )  # fmt: skip
-    found = {name: values for part in parts for name, values in part()}
-    rows = {name: values for name, values in found.items() if values.dim() == 3}
-    return found | dict(zip(rows, tokens.means(torch.stack(list(rows.values()), 1)), strict=True))
+    found = {name: measured for part in parts for name, measured in part()}
+    above = {name: one for name, one in found.items() if isinstance(one, Above)}
+    plain = {name: one for name, one in found.items() if isinstance(one, Tensor)}
+    rows = {name: one for name, one in plain.items() if one.dim() == 3}
+    stacked = torch.stack([*(one.ratio for one in above.values()), *rows.values()], 1)
+    floors = stacked.new_tensor([one.floor for one in above.values()]).view(-1, 1, 1)
+    stacked[:, : len(above)].mul_(5 / floors).sub_(4.5).clamp_(0, 1)  # 0.5 at the floor
+    means = dict(zip([*above, *rows], tokens.means(stacked).unbind(1), strict=True))
+    return {name: means[name] if name in means else plain[name] for name in found}
