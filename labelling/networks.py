@@ -35,7 +35,7 @@ class Recipe:
     rate: float = 0.01
     decay: float = 0.3
     drop: float = 0.4
-    balance: float = 0.3
+    balance: float = 0.5
     smooth: float = 0.02
     seed: int = 0
 
@@ -46,7 +46,7 @@ class Rows:
 
     Attributes:
         given: (row, feature)
-        target: (row, answer) probabilities.
+        target: (row, annotator, answer) probabilities, those of one row together.
         weight: (row,) how much each counts.
     """
 
@@ -60,6 +60,9 @@ def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, 
 
     Args:
         names: (answer, class) 1 for the class that follows from the answers.
+
+    Annotators lean to different answers, and few have seen all maps. So what one says is learned
+    as what anybody would say and a leaning of one's own; what is kept is the mean of all.
     """
     drawn = torch.Generator().manual_seed(recipe.seed)
     usual = torch.from_numpy(rows.given).float()
@@ -75,27 +78,40 @@ def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, 
         made: Tensor = torch.randn(recipe.networks, *size, generator=drawn) * spread
         return made.requires_grad_()
 
-    answers = target.shape[1]
+    annotators, answers = target.shape[1:]
     weights = {"in": matrix(given.shape[1], recipe.hidden), "out": matrix(recipe.hidden, answers)}
     for name in ("in", "out"):
         width = weights[name].shape[-1]
         weights[f"{name} bias"] = torch.zeros(recipe.networks, 1, width, requires_grad=True)
+    leaning = torch.zeros(recipe.networks, 1, annotators, answers, requires_grad=True)
     optimizer = torch.optim.AdamW(weights.values(), recipe.rate, weight_decay=recipe.decay)
+    optimizer.add_param_group({"params": [leaning], "weight_decay": 0.0})
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, recipe.steps)
     for _ in range(recipe.steps):
         some = torch.randint(len(flat), (recipe.networks, recipe.batch), generator=drawn)
         hidden = torch.relu(flat[some] @ weights["in"] + weights["in bias"])
         kept = torch.rand(hidden.shape, generator=drawn) > recipe.drop
         scores = hidden * kept / (1 - recipe.drop) @ weights["out"] + weights["out bias"]
-        each = (scores.log_softmax(-1) * target[some]).sum(-1)
+        said = (scores.unsqueeze(2) + leaning).log_softmax(-1)
+        each = (said * target[some]).sum((-2, -1))
         loss = -(weight[some] * each).sum() / weight[some].sum()
         optimizer.zero_grad()
         torch.autograd.backward(loss * recipe.networks)
         optimizer.step()
         schedule.step()
     found = {name: one.detach() for name, one in weights.items()} | {"mean": mean, "scale": scale}
+    found["out bias"] += leaning.detach().mean(2)
     found = {name: (one * 10**DIGITS).round() / 10**DIGITS for name, one in found.items()}
     return found | {"names": torch.from_numpy(names).float()}
+
+
+def alone(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
+    """Each of some networks by itself."""
+    own = [name for name, one in tensors.items() if one.dim() == 3]
+    return [
+        tensors | {name: tensors[name][place : place + 1] for name in own}
+        for place in range(len(tensors["in"]))
+    ]
 
 
 def predicted(tensors: dict[str, Tensor], given: Floats) -> Floats:

@@ -14,7 +14,7 @@ from headscope.analyses.shape_features import Tokens, features
 from headscope.analyses.twins import twin_features
 from headscope.model.workspace import Workspace
 from labelling.draw import LONGEST, SHORTEST, Drawn, Shown, read_maps
-from labelling.votes import ANNOTATORS, Answers, Label, Vote, by_map, labels
+from labelling.votes import ANNOTATORS, EVERYBODY, Answers, Label, Vote, by_map, labels
 
 FOLDS = 10
 BLANKS, FAINT = 60, 0.2
@@ -30,9 +30,9 @@ class Problem:
     Attributes:
         number: (map,) which maps; the guide's examples are not among them.
         given: (map, feature)
-        answers: (map, answer) shares of the votes for each set of answers to the guide's questions.
+        votes: (map, annotator, answer) 1 for the set of answers to the guide's questions that each
+            of `EVERYBODY` gave.
         names: (answer, class) 1 for the class that follows from the answers.
-        many: (map,) how many votes there are.
         said: (annotator, map) the class that each of `ANNOTATORS` named; -1 where none did.
         label: (map,) the class that counts.
         judged: (map,) what scores count; the others are trained on only.
@@ -42,9 +42,8 @@ class Problem:
 
     number: NDArray[np.int64]
     given: Floats
-    answers: Floats
+    votes: Floats
     names: Floats
-    many: NDArray[np.int64]
     said: NDArray[np.int64]
     label: NDArray[np.int64]
     judged: Bools
@@ -57,7 +56,7 @@ class Problem:
         """Some of the maps."""
         kept = {
             name: getattr(self, name)[chosen]
-            for name in ("number", "given", "answers", "many", "label", "judged", "head", "text")
+            for name in ("number", "given", "votes", "label", "judged", "head", "text")
         }
         return replace(self, **kept, said=self.said[:, chosen])
 
@@ -126,10 +125,9 @@ def problems() -> dict[str, Problem]:
         made[name] = Problem(
             np.array(places),
             measured([shown[n] for n in places], matching),
-            np.stack([np.eye(len(kinds))[[kinds.index(answered(vote)) for vote in one]].mean(0)
-                      for one in some]),
+            voted([{vote.annotator: kinds.index(answered(vote)) for vote in one} for one in some],
+                  len(kinds)),
             np.eye(1 + max(shape for _, shape in known))[[shape for _, shape in known]],
-            np.array([len(one) for one in some]),
             np.array([[one.get(annotator, -1) for one in said] for annotator in ANNOTATORS]),
             np.array([named(final[n]) for n in places]),
             np.array([drawn[n].judged for n in places]),
@@ -139,6 +137,15 @@ def problems() -> dict[str, Problem]:
             next(place for place, answers in enumerate(kinds) if not any(answers)),
         )  # fmt: skip
     return made
+
+
+def voted(given: list[dict[int, int]], answers: int) -> Floats:
+    """(map, annotator, answer) from the place of the answer that each annotator gave."""
+    votes = np.zeros((len(given), len(EVERYBODY), answers))
+    for place, one in enumerate(given):
+        for annotator, answer in one.items():
+            votes[place, EVERYBODY.index(annotator), answer] = 1
+    return votes
 
 
 def head_of(one: Drawn) -> str:

@@ -6,10 +6,10 @@
 
 Folds are split by head (a head before and after fine-tuning is one head), and no text of a fold
 is trained on either. Networks learn how annotators answer the guide's four questions, together;
-the shape follows from the answers by the guide's table. Targets are the shares of the annotators'
-votes, and a map counts by how many it has. Maps that a classifier chose because it doubted them
-are trained on besides, and some blank ones, since no model that was drawn from shows any; no score
-counts these.
+the shape follows from the answers by the guide's table. Each vote is learned as that of the
+annotator who gave it, and a map counts by how many it has. Maps that a classifier chose because
+it doubted them are trained on besides, and some blank ones, since no model that was drawn from
+shows any; no score counts these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headscope.analyses import patterns
 from headscope.analyses.patterns import SHAPES
 from labelling.agreement import against_others, macro, most_votes
 from labelling.draw import read_maps
-from labelling.networks import Recipe, Rows, fitted, predicted
+from labelling.networks import Recipe, Rows, alone, fitted, predicted
 from labelling.problem import FOLDS, Floats, Problem, problems
 from labelling.sheets import SMALL, sheet
 from labelling.votes import ANNOTATORS
@@ -42,38 +42,47 @@ RECIPES = {
 }
 
 
-def voted(problem: Problem, recipe: Recipe) -> tuple[Rows, Rows]:
-    """Maps with what annotators say of them, and blank ones."""
-    answers = problem.answers.shape[1]
+def rows_of(problem: Problem, recipe: Recipe) -> tuple[Rows, Rows]:
+    """Maps with what annotators say of them, and blank ones, of which all say the same."""
     rare = np.maximum(np.bincount(problem.label), 1.0) ** -recipe.balance
-    counts = np.minimum(problem.many / len(ANNOTATORS), 1.0)
-    even = recipe.smooth / answers
-    rows = Rows(problem.given, problem.answers * (1 - recipe.smooth) + even,
-                rare[problem.label] * counts)  # fmt: skip
-    nothing, many = np.eye(answers)[problem.nothing], len(problem.blank)
-    alike = np.full(many, rare[problem.names[problem.nothing].argmax()])
-    return rows, Rows(
-        problem.blank, np.tile(nothing * (1 - recipe.smooth) + even, (many, 1)), alike
+    blank = np.zeros((len(problem.blank), *problem.votes.shape[1:]))
+    blank[..., problem.nothing] = 1
+    targets = []
+    for votes in (problem.votes, blank):
+        even = votes.any(-1, keepdims=True) / votes.shape[-1]
+        target = votes * (1 - recipe.smooth) + even * recipe.smooth
+        targets.append(target / votes.sum((1, 2), keepdims=True))
+    counts = np.minimum(problem.votes.sum((1, 2)) / len(ANNOTATORS), 1.0)
+    alike = np.full(len(blank), rare[problem.names[problem.nothing].argmax()])
+    return (
+        Rows(problem.given, targets[0], rare[problem.label] * counts),
+        Rows(problem.blank, targets[1], alike),
     )
 
 
 def learn(name: str, problem: Problem) -> dict[str, Tensor]:
     """Networks that answer as annotators do."""
-    return fitted(*voted(problem, RECIPES[name]), problem.names, RECIPES[name])
+    return fitted(*rows_of(problem, RECIPES[name]), problem.names, RECIPES[name])
 
 
-def cross_validated(name: str, problem: Problem) -> Floats:
-    """(map, class) probabilities by networks that have seen neither head nor text.
+def cross_validated(name: str, problem: Problem) -> tuple[Floats, Floats]:
+    """Probabilities by networks that have seen neither head nor text.
 
     Folds are worked off side by side.
+
+    Returns:
+        (map, class) by all networks together; (network, map, class) by each alone.
     """
-    found = np.zeros((len(problem.label), problem.names.shape[1]))
+    classes, many = problem.names.shape[1], RECIPES[name].networks
+    together = np.zeros((len(problem.label), classes))
+    each = np.zeros((many, len(problem.label), classes))
     folds = list(problem.folds())
     with ProcessPoolExecutor(initializer=torch.set_num_threads, initargs=(1,)) as pool:
         parts = [problem.only(inside) for inside, _ in folds]
         for (_, out), learned in zip(folds, pool.map(learn, [name] * FOLDS, parts), strict=True):
-            found[out] = predicted(learned, problem.given[out])
-    return found
+            together[out] = predicted(learned, problem.given[out])
+            each[:, out] = [predicted(one, problem.given[out]) for one in alone(learned)]
+    return together[problem.judged], each[:, problem.judged]
 
 
 def interval(problem: Problem, guess: NDArray[np.int64]) -> tuple[float, float]:
@@ -88,7 +97,7 @@ def interval(problem: Problem, guess: NDArray[np.int64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def tell(name: str, problem: Problem, found: Floats) -> None:
+def tell(name: str, problem: Problem, found: Floats, each_alone: Floats) -> None:
     """Print scores, the confusion matrix and calibration."""
     guess, label = found.argmax(1), problem.label
     classes = SHAPES if name == "shape" else ("no", "yes")
@@ -98,6 +107,9 @@ def tell(name: str, problem: Problem, found: Floats) -> None:
     print(f"  accuracy {np.mean(label == guess):.3f}, macro-F1 {each.mean():.3f} "
           f"[{low:.3f}, {high:.3f}]")  # fmt: skip
     print("  F1", ", ".join(f"{c} {f:.2f}" for c, f in zip(classes, each, strict=True)))
+    single = [macro(label, one.argmax(1)) for one in each_alone]
+    print(f"  each network alone: macro-F1 {np.mean(single):.3f} "
+          f"({min(single):.3f} to {max(single):.3f})")  # fmt: skip
     total = len(ANNOTATORS)
     for least in (total, total - 1):
         sure = most_votes(problem.said) >= least
@@ -170,9 +182,9 @@ def main() -> None:
     tensors: dict[str, Tensor] = {}
     for name, problem in problems().items():
         if not asked.check:
-            found = cross_validated(name, problem)[problem.judged]
+            found, each_alone = cross_validated(name, problem)
             judged = problem.only(problem.judged)
-            tell(name, judged, found)
+            tell(name, judged, found, each_alone)
             if asked.wrong and name == "shape":
                 wrong(judged, found, asked.wrong)
         made = learn(name, problem)

@@ -13,6 +13,8 @@ ANNOTATORS = (1, 2, 4, 5, 6)
 """Who labelled all maps that the classifier is judged by, each without sight of the others."""
 FURTHER = (8, 9, 10, 11)
 """Who labelled the maps on which at most three of these agree, among others to learn from."""
+EVERYBODY = ANNOTATORS + FURTHER
+"""Whose votes count."""
 THIRD, LAST = 3, 7
 """Besides them: a third look where the first two disagreed; a last one where even that left a tie
 among the five. 0 is the guide, of its own examples."""
@@ -96,7 +98,7 @@ def by_map() -> dict[int, list[Vote]]:
     """All annotators' votes on each map; there are none on the guide's examples."""
     found: dict[int, list[Vote]] = {}
     for vote in read_votes():
-        if vote.annotator in ANNOTATORS + FURTHER:
+        if vote.annotator in EVERYBODY:
             found.setdefault(vote.number, []).append(vote)
     return dict(sorted(found.items()))
 
