@@ -44,8 +44,8 @@ PARTS = {
     "memory": "Peak memory",
 }
 """The sections of RESULTS.md, and what their titles say."""
-BATCHES = 4
-"""Batches that are timed at a time: two for each of two readers."""
+BATCHES = 2
+"""Batches that are timed at a time: one for each of two readers."""
 SHAPES = ("distances", "patterns", "repetition", "rollout", "value_norms")
 
 
@@ -133,7 +133,7 @@ def main() -> None:
         "watch": lambda: watch_table(data, wsj, models, args.rounds),
         "scripts": lambda: scripts_table(load("minilm"), wsj),
         "sweep": lambda: sweep_table(Path(models), data) if models else [],
-        "shapes": lambda: shapes_table(models, wsj, args.rounds),
+        "shapes": lambda: shapes_table(models, wsj, 2 * args.rounds),
         "distances": lambda: distances_table(Path(models), wsj, args.rounds) if models else [],
         "probes": lambda: probes_table(
             load("minilm"), replace(wsj, limit=args.limit or 1024),
@@ -219,10 +219,10 @@ def scripts_table(model: Model, wsj: Corpus) -> list[str]:
 
 
 def shapes_table(models: str | None, wsj: Corpus, rounds: int) -> list[str]:
-    """What each analysis of shapes adds to a scan of 1,024 sentences."""
+    """What each analysis of shapes adds to a scan of 512 sentences."""
     names = [name for name in SHAPES if name != "repetition"]
     lines = [
-        "", "## What the analyses of shapes of attention add to a scan (1,024 WSJ sentences)", "",
+        "", "## What the analyses of shapes of attention add to a scan (512 WSJ sentences)", "",
         "By the same readers, as a share of a scan with the analyses of looks and language. All "
         f"sides in turn, {BATCHES} batches at a time; of {rounds} takes the best counts. Nothing "
         "is a scan without analyses against another without: how far off these numbers may be. "
@@ -231,7 +231,7 @@ def shapes_table(models: str | None, wsj: Corpus, rounds: int) -> list[str]:
     ]  # fmt: skip
     for name in ["minilm", *(["gte-small"] if models else [])]:
         model = load(name if name == "minilm" else Path(models or "") / name)
-        cells = added(model, replace(wsj, limit=1024), names, rounds)
+        cells = added(model, replace(wsj, limit=512), names, rounds)
         bars = [f"{cell:.2f}" + (" (bar: 0.15)" if one == "patterns" else "")
                 for one, cell in cells.items()]  # fmt: skip
         lines.append(f"| {name} | " + " | ".join(bars) + " |")
