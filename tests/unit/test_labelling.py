@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 from labelling.draw import read_maps
+from labelling.networks import Recipe, Rows, alone, fitted, predicted
 from labelling.votes import (
     ANNOTATORS,
     FURTHER,
@@ -62,3 +64,23 @@ def test_a_label_is_what_most_say_and_ties_are_settled_by_a_look_or_by_the_five(
             assert label.shape in after if settled else first[label.shape] == max(
                 first[shape] for shape in best)  # fmt: skip
     assert ties == 8
+
+
+def test_who_gives_more_votes_does_not_count_more() -> None:
+    """One says yes from -1 on and labels everything, another from 1 on and labels a quarter: what
+    is kept lies between them.
+    """
+    given = np.linspace(-3, 3, 400)[:, None]
+    votes = np.zeros((400, 2, 2))
+    for place, value in enumerate(given[:, 0]):
+        votes[place, 0, int(value > -1)] = 1
+        if place % 4 == 0:
+            votes[place, 1, int(value > 1)] = 1
+    target = votes / votes.sum((1, 2), keepdims=True)
+    rows, none = Rows(given, target, np.ones(400)), Rows(given[:0], target[:0], np.ones(0))
+    recipe = Recipe(networks=3, hidden=8, steps=300, batch=128, drop=0.0, decay=0.0)
+    learned = fitted(rows, none, np.eye(2), recipe)
+    for one in (learned, *alone(learned)):
+        yes = predicted(one, given)[:, 1] > 0.5
+        assert -0.6 < given[yes, 0].min() < 0.6
+        assert yes[given[:, 0] > 0.6].all()

@@ -23,7 +23,7 @@ UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats
          "cosine": ("cosine", ".3f"), "gradient": ("gradient", ".3~g")}  # fmt: skip
 
 
-Drawing = alt.Chart | alt.LayerChart | alt.FacetChart
+Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart
 HEADS, LAYERS = alt.NamedData(name="heads"), alt.NamedData(name="layers")
 
 

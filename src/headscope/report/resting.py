@@ -19,6 +19,8 @@ from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]
 NORM, FELT = "norm of what specials give", "gradient of the loss to specials"
+OFF = {"uniform": "looking everywhere alike", "zero": "giving nothing", "mean": "giving its mean"}
+"""What a head does that is off."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Measure:
     """A number of every head that is set against its attention to specials.
 
     Attributes:
+        unit: what the axis counts, and on which texts.
         even: what it would be were specials like other tokens, or were there no head.
         means: what that is, in words.
         size: whether it is the distance from `even` that tells, not the side.
@@ -33,6 +36,7 @@ class Measure:
 
     name: str
     values: Heads
+    unit: str
     even: float
     means: str
     size: bool = False
@@ -69,11 +73,10 @@ def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
         ],
         [
             Chart(
-                "resting", "what resting on specials means",
-                "A point is a head. Across: its attention to the first token and separators "
-                "(the upright line: half of it). Dashed, from left to right: "
-                + "; ".join(one.means for one in measures) + ".",
-                scatter([one.name for one in measures]), wide=True,
+                "resting", "heads by their attention to specials",
+                "A point is a head. Across: how much it looks at the first token and separators, "
+                f"on {place['corpus']}; right of the upright line it rests on them.",
+                scatter(measures), wide=True,
                 other={"points": [row for one in measures for row in _points(one, mass)]},
             )
         ],
@@ -87,7 +90,7 @@ def _norm(mass: Heads, given: list[Heads], norms: list[Heads]) -> Measure:
                 for part, norm in zip(given, norms, strict=True)) / total
         for at, total in mass.items() if total
     }  # fmt: skip
-    return Measure(NORM, values, 1.0, "what a mean token gives")
+    return Measure(NORM, values, "times that of a mean token", 1.0, "like a mean token")
 
 
 def _felt(same: list[Results]) -> Iterator[Measure]:
@@ -107,7 +110,8 @@ def _felt(same: list[Results]) -> Iterator[Measure]:
             pair[0] += row["value"]
             pair[1] += row["baseline"]
         values = {at: value / even for at, (value, even) in sums.items() if even}
-        yield Measure(FELT, values, 1.0, f"as much of it as to a mean token ({corpus})")
+        unit = f"times that to a mean token, on {corpus}"
+        yield Measure(FELT, values, unit, 1.0, "like a mean token")
         return
 
 
@@ -115,8 +119,10 @@ def _effect(same: list[Results]) -> Iterator[Measure]:
     """What a metric gains without each head."""
     for other in same:
         if other.ablation.num_rows:
-            metric = str(other.record["intact"][0]["metric"])
-            yield Measure(gain_of(metric), effects(other), 0.0, "nothing changes", size=True)
+            record = other.record
+            metric, study = str(record["intact"][0]["metric"]), record["study"]
+            unit = f"{metric} on {study['task']['name']}, {OFF[study['options']['how']]}"
+            yield Measure(gain_of(metric), effects(other), unit, 0.0, "no change", size=True)
             return
 
 
@@ -155,14 +161,27 @@ def _points(measure: Measure, mass: Heads) -> Iterator[Row]:
                    "even": measure.even}  # fmt: skip
 
 
-def scatter(names: list[str]) -> Drawing:
+def scatter(measures: list[Measure]) -> Drawing:
     """Heads by their attention to specials, across, and something else, one plot each."""
-    base = alt.Chart()
-    x = alt.X("mass:Q", title="attention to specials", axis=alt.Axis(format="%", tickCount=5),
-              scale=alt.Scale(domain=[0, 1]))  # fmt: skip
-    points = base.mark_circle(size=55, opacity=0.8, cursor="pointer").encode(
+    drawing: Drawing = alt.hconcat(
+        *(_plot(one) for one in measures), data=alt.NamedData(name="points"), spacing=30
+    )
+    return drawing
+
+
+def _plot(measure: Measure) -> alt.LayerChart | alt.FacetChart:
+    base = alt.Chart().transform_filter(alt.datum.measure == measure.name)
+    x = alt.X(
+        "mass:Q", title="attention to specials", scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="%", tickCount=5, labelFlush=False),
+    )  # fmt: skip
+    y = alt.Y(
+        "value:Q", title=measure.unit, axis=alt.Axis(format="~g", tickCount=6),
+        scale=alt.Scale(type="linear" if measure.size else "sqrt"),
+    )  # fmt: skip
+    points = base.mark_circle(size=45, opacity=0.65, cursor="pointer").encode(
         x=x,
-        y=alt.Y("value:Q", title=None, axis=alt.Axis(format="~g")),
+        y=y,
         color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), title="layer"),
         tooltip=[
             alt.Tooltip("name:N", title="head"),
@@ -172,15 +191,8 @@ def scatter(names: list[str]) -> Drawing:
         ],
     )
     even = base.mark_rule(strokeDash=[5, 4], color="#777").encode(y="mean(even):Q")
+    said = base.mark_text(align="right", dy=-7, color="#555", text=measure.means).encode(
+        x=alt.datum(1), y="mean(even):Q"
+    )
     half = base.mark_rule(color="#bbb").encode(x=alt.datum(RESTS))
-    drawing: Drawing = (
-        alt.layer(half, even, points)
-        .properties(width=230, height=230)
-        .facet(
-            facet=alt.Facet("measure:N", sort=names, title=None,
-                            header=alt.Header(labelFontSize=12)),
-            columns=3, data=alt.NamedData(name="points"),
-        )
-        .resolve_scale(y="independent")
-    )  # fmt: skip
-    return drawing
+    return alt.layer(half, even, points, said).properties(width=230, height=230, title=measure.name)
