@@ -116,6 +116,12 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         "line": max(lines.values()),
         "itself": lines[0],
         "beside": max(lines[-1], lines[1]),
+        "two_away": max(lines[-2], lines[2]),
+        "three_away": max(lines[-3], lines[3]),
+        "line_2": max(
+            sum(apart(i, offset) >= max(2 * rest[i], 0.1) for i in rows) / len(rows)
+            for offset in lines
+        ),
         "near": mean(lambda i: near(i) / largest[i]),
         "near_half": share(0.5, [(near(i), largest[i]) for i in rows]),
         "else": mean(lambda i: elsewhere(i) / largest[i]),
@@ -150,11 +156,11 @@ def close(one: torch.Tensor, other: torch.Tensor, name: str) -> None:
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "mpnet"])
 def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
-    model = tiny(family)
+    model, space = tiny(family), Workspace()  # as in a scan: layers share their memory
     for attention, weights in watched(model, PAIRS):
         batch = attention.batch
         told = Tokens(batch.real, batch.texts, batch.second)
-        together = features(weights, told, Workspace())
+        together = features(weights, told, space)
         twins = twin_features(weights, told, batch.ids, Workspace())
         for place, pieces in enumerate(batch.pieces):
             size = len(pieces)

@@ -62,6 +62,11 @@ class Tokens:
         return self.sentences.sum(-1, keepdim=True).clamp_min(1)
 
     @cached_property
+    def mean_sentences(self) -> Tensor:
+        """(example, sentence, token) what a row counts in a mean over its sentence's rows."""
+        return self.sentences / self.many
+
+    @cached_property
     def rows(self) -> Tensor:
         """(example, 1) how many tokens the text has."""
         return self.text.sum(-1, keepdim=True).clamp_min(1).float()
@@ -160,8 +165,7 @@ class Ink:
     def _find_columns(self) -> None:
         """Find the columns of each sentence, and what its rows have of them."""
         tokens, ink = self.tokens, self.ink
-        rows = (tokens.sentences / tokens.many).unsqueeze(1)
-        self.means = rows @ ink  # (example, head, sentence, key)
+        self.means = tokens.mean_sentences.unsqueeze(1) @ ink  # (example, head, sentence, key)
         values, places = self.means.topk(PROFILE, -1)
         self.whole, self.profile = self.means[:, :, 0], values[:, :, 0]  # (example, head, key)
         if tokens.paired:
@@ -244,7 +248,7 @@ class Ink:
             second = tokens.second[:, None]
             own, other = (torch.where(second, level[:, 1 - one], level[:, one]) for one in (0, 1))
         contrast = ((own + 0.01) / (other + 0.01)).log() * pair.unsqueeze(-1)
-        each = torch.bmm(contrast, (tokens.sentences / tokens.many).mT)  # (example, head, sentence)
+        each = torch.bmm(contrast, tokens.mean_sentences.mT)  # (example, head, sentence)
         yield "pair", pair.expand_as(self.dark)
         yield "block", each.amin(-1) * pair
         yield "block_most", each.amax(-1) * pair
