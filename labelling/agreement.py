@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix, f1_score
 
 from headscope.analyses.patterns import SHAPES
 from labelling.draw import read_maps
-from labelling.votes import ANNOTATORS, by_annotator, labels
+from labelling.votes import ANNOTATORS, EVERYBODY, FURTHER, by_annotator, labels
 
 TIMES = 1000
 Said = NDArray[np.int64]
@@ -98,9 +98,9 @@ def against_others(said: Said, place: int, guess: Said) -> float:
     return macro(others[others >= 0], guess[others >= 0])
 
 
-def votes_on(numbers: list[int]) -> Said:
+def votes_on(numbers: list[int], annotators: tuple[int, ...] = ANNOTATORS) -> Said:
     """(annotator, map) shapes by their place in `SHAPES`."""
-    votes = [by_annotator(annotator) for annotator in ANNOTATORS]
+    votes = [by_annotator(annotator) for annotator in annotators]
     return np.array([[SHAPES.index(one[number].shape) for number in numbers] for one in votes])
 
 
@@ -132,6 +132,15 @@ def main() -> None:
     print("all pairs of annotators, counted both ways")
     for shape, row in zip(SHAPES, table + table.T, strict=True):
         print(f"  {shape:18}", *(f"{cell:5}" for cell in row))
+    doubtful = [n for n in kinds["all"] if final[n].votes == len(EVERYBODY)]
+    print(f"share of each shape, by annotator, of the {len(doubtful)} maps that all of them saw")
+    for annotator, one in zip(EVERYBODY, votes_on(doubtful, EVERYBODY), strict=True):
+        shares = np.bincount(one, minlength=len(SHAPES)) / len(doubtful)
+        print(f"  {annotator:2}", *(f"{SHAPES[n]} {share:.2f}" for n, share in enumerate(shares)))
+    learned = [n for n in final if not drawn[n].judged]
+    one, other = FURTHER[:2]
+    alike = agree(*votes_on(learned, (one, other)))
+    print(f"to learn from only: {len(learned)} maps; {one} and {other} agree in {alike:.3f}")
 
 
 if __name__ == "__main__":
