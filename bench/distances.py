@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 
 from bench.timing import timed
+from headscope._util.progress import Silent
 from headscope.analyses.distances import Distances
 from headscope.corpus import Corpus, Pieces, Rules
 from headscope.evidence import divergence
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import plain_sums
+from headscope.experiments.scan.passes import Options, Pass, survey
 from headscope.model import LayerAttention, Model
-from headscope.passes import Options, Pass, survey
-from headscope.progress import Silent
 
 Kernel = Callable[[torch.Tensor], NDArray[np.float64]]
 SOME_PAIRS = 400

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from bench.timing import timed
 from headscope.corpus import Corpus
 from headscope.corpus.vectors import read_vectors
-from headscope.experiments.parsing import temporary
-from headscope.experiments.probes import AttentionAndWords, Probe, Sizes, together
-from headscope.experiments.probing import IGNORED, Part
-from headscope.experiments.sensitivity import BATCH, felt
-from headscope.experiments.sentences import dependencies, sentences
-from headscope.experiments.word_maps import WordMaps
+from headscope.experiments._shared.loss_gradients import BATCH, felt
+from headscope.experiments.probe.compute import temporary
+from headscope.experiments.probe.probes import AttentionAndWords, Probe, Sizes, together
+from headscope.experiments.probe.sentences import dependencies, sentences
+from headscope.experiments.probe.training import IGNORED, Part
+from headscope.experiments.probe.word_attention import WordMaps
 from headscope.model import Model
 from headscope.tasks import CaseBatch, Task
 

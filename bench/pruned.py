@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from headscope.corpus import Corpus
-from headscope.experiments.orders import named, random
-from headscope.experiments.speed import compared
+from headscope.experiments.pruning.orders import named, random
+from headscope.experiments.pruning.speed import compared
 from headscope.model import Model, remove
-from headscope.model.exporting import export, run_by_onnx
+from headscope.model.pruned.onnx import export, run_by_onnx
 
 SHARES = (1.0, 0.6, 0.3)
 LENGTH, TEXTS = 64, 32

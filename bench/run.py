@@ -25,11 +25,11 @@ from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
 from bench.timing import timed
 from headscope import Options, load, read, scan, task
+from headscope._util.progress import Silent
 from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
+from headscope.experiments.scan.passes import Pass, shards, survey
 from headscope.model import Batch, LayerAttention, Model
-from headscope.passes import Pass, shards, survey
-from headscope.progress import Silent
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PARTS = {
@@ -111,7 +111,7 @@ def peak_memory(data: Path, limit: int) -> int:
     code = (
         "import resource, sys\n"
         "from headscope import load, read, scan\n"
-        "from headscope.progress import Silent\n"
+        "from headscope._util.progress import Silent\n"
         "scan(load('minilm'), read(sys.argv[1], limit=int(sys.argv[2])), progress=Silent())\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )

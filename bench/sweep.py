@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from bench.timing import timed
 from headscope.corpus import read
 from headscope.evidence.metrics import PEARSON
-from headscope.experiments.ablation import Ablation, every_head_and_layer
-from headscope.model import Model, disable, fresh, load
+from headscope.experiments.ablation.compute import Ablation, every_head_and_layer
+from headscope.model import Model, disable, load
+from headscope.model.initialise import initialise
 from headscope.tasks import CaseBatch, Regression, Similarity, Task
 
 PAIRS = 128
@@ -121,7 +122,7 @@ def sweep_table(models: Path, data: Path) -> list[str]:
     """The table for RESULTS.md."""
     stsb = data / "glue" / "STS-B" / "dev.tsv.gz"
     pairs = read(f"glue/sts-b:{stsb}", limit=PAIRS)
-    plain, headed = load(models / "gte-small"), fresh(models / "gte-small", [])
+    plain, headed = load(models / "gte-small"), initialise(models / "gte-small", [])
     apart = [(text,) for one in pairs for text in (one.text, one.pair or "")]
     together = [(one.text, one.pair or "") for one in pairs]
     scores = Regression("score", pairs, (PEARSON,))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score, confusion_matrix, f1_score
 
-from headscope.analyses.patterns import SHAPES
+from headscope.analyses._shapes.classifier import SHAPES
 from labelling.draw import read_maps
 from labelling.votes import ANNOTATORS, EVERYBODY, FURTHER, by_annotator, labels
 

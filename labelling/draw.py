@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.patterns import SHAPES, Shape, classify
+from headscope.analyses._shapes.classifier import SHAPES, Shape, classify
 from headscope.corpus import Example, Pieces, read
 from headscope.model import LayerAttention, Model, load
 from labelling.votes import read_votes

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.patterns import Classifier
+from headscope.analyses._shapes.classifier import Classifier
 
 DIGITS = 4
 """Decimals of the weights that ship. They are the same whenever they are made on one machine; on

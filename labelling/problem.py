@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.patterns import SHAPES
-from headscope.analyses.shape_features import Tokens, features
-from headscope.analyses.twins import twin_features
-from headscope.model.workspace import Workspace
+from headscope.analyses._shapes.classifier import SHAPES
+from headscope.analyses._shapes.counterparts import twin_features
+from headscope.analyses._shapes.features import Tokens, features
+from headscope.model.hooks.workspace import Workspace
 from labelling.draw import LONGEST, SHORTEST, Drawn, Shown, read_maps
 from labelling.votes import ANNOTATORS, EVERYBODY, Answers, Label, Vote, by_map, labels
 

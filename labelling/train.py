@@ -25,8 +25,8 @@ from safetensors.torch import load_file, save_file
 from sklearn.metrics import confusion_matrix, f1_score
 from torch import Tensor
 
-from headscope.analyses import patterns
-from headscope.analyses.patterns import SHAPES
+from headscope.analyses._shapes import classifier
+from headscope.analyses._shapes.classifier import SHAPES
 from labelling.agreement import against_others, macro, most_votes
 from labelling.draw import read_maps
 from labelling.networks import Recipe, Rows, alone, fitted, predicted
@@ -34,7 +34,7 @@ from labelling.problem import FOLDS, Floats, Problem, problems
 from labelling.sheets import SMALL, sheet
 from labelling.votes import ANNOTATORS
 
-WEIGHTS = Path(patterns.__file__).parent / patterns.WEIGHTS
+WEIGHTS = Path(classifier.__file__).parent / classifier.WEIGHTS
 TIMES, SPLITS = 2000, 100
 RECIPES = {
     "shape": Recipe(),

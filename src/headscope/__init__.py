@@ -7,22 +7,22 @@
 
 from importlib.metadata import version
 
-from headscope.ablate import ablate
-from headscope.analyses.patterns import classify
-from headscope.compare import compare
+from headscope.analyses._shapes.classifier import classify
 from headscope.corpus import read
 from headscope.errors import HeadscopeError
-from headscope.finetune import finetune
-from headscope.found import Found
-from headscope.gates import gates
-from headscope.importance import importance
-from headscope.look import Look, look
+from headscope.experiments.ablation import ablate
+from headscope.experiments.compare import compare
+from headscope.experiments.finetuning import finetune
+from headscope.experiments.gates import gates
+from headscope.experiments.importance import importance
+from headscope.experiments.look import Look, look
+from headscope.experiments.probe import probe
+from headscope.experiments.pruning import prune
+from headscope.experiments.relevance import relevance
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import disable, load, remove, wrap
-from headscope.passes import Options
-from headscope.probe import probe
-from headscope.prune import prune
-from headscope.relevance import relevance
-from headscope.study import scan
+from headscope.runs.found import Found
 from headscope.tasks import task
 
 __version__ = version("headscope")

@@ -1,6 +1,6 @@
 """`python -m headscope`."""
 
-from headscope.cli import main
+from headscope.cli.main import main
 
 if __name__ == "__main__":
     main()

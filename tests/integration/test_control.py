@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from headscope._util.progress import Silent
 from headscope.corpus import Example, Rules, read
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.passes import Options
-from headscope.progress import Silent
-from headscope.report.roles import labelled, roles
-from headscope.study import scan
+from headscope.report.head_roles import labelled, roles
 from tests.unit.examples import corpus_of
 
 RELATIONS = 100  # instances that a relation must have

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import headscope as hs
+from headscope._util.progress import Silent
 from headscope.corpus import read
 from headscope.model import Hand, Model, crew_of, disable, share
-from headscope.progress import Silent
 from headscope.runs import rows_of
 from tests.tiny import CONFIGS, tiny
 

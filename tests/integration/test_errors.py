@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import BertConfig, BertModel, MambaConfig, MambaModel
 
-from headscope import cli
+from headscope.cli import main
 from headscope.model import bundled
 from tests.tiny import SMALL, tokenizer
 
@@ -26,7 +26,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     def command(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["headscope", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            main()
         told = capsys.readouterr()
         return int(ended.value.code or 0), told.out, told.err
 

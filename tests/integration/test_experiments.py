@@ -12,15 +12,16 @@ import pytest
 import torch
 
 import headscope as hs
+from headscope._util.progress import Silent
 from headscope.corpus import Rules, read
 from headscope.errors import HeadscopeError, ModelError
 from headscope.evidence.correlation import rank_correlation
-from headscope.experiments.change import check_alike
-from headscope.experiments.finetuning import Recipe, Start
-from headscope.finetune import cells, table
-from headscope.model import Head, Model, fresh
-from headscope.passes import Options
-from headscope.progress import Silent
+from headscope.experiments.compare.compute import check_alike
+from headscope.experiments.finetuning import cells, table
+from headscope.experiments.finetuning.compute import Recipe, Start
+from headscope.experiments.scan.passes import Options
+from headscope.model import Head, Model
+from headscope.model.initialise import initialise
 from headscope.report.panels import panels
 from headscope.runs import rows_of
 from tests.parity.test_tasks import MOVIES
@@ -131,12 +132,12 @@ def test_the_table_of_three_starts(movies: Path, minilm: Model) -> None:
 @pytest.fixture(scope="module")
 def compared(tuned: Path) -> hs.Found:
     options = Options(rules=Rules(min_count=20))
-    return hs.compare("minilm", tuned, read("tour", limit=30), beside=fresh_random(),
+    return hs.compare("minilm", tuned, read("tour", limit=30), beside=random_classifier(),
                       options=options, progress=Silent())  # fmt: skip
 
 
-def fresh_random() -> Model:
-    return fresh("minilm", ["bad", "good"], random=True)
+def random_classifier() -> Model:
+    return initialise("minilm", ["bad", "good"], random=True)
 
 
 def test_similarity_is_the_mean_cosine(compared: hs.Found, tuned: Path, minilm: Model) -> None:

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from headscope import Options, read, scan
+from headscope._util.progress import Silent
 from headscope.analyses import choose
-from headscope.analyses.linking import LinkFacts
-from headscope.analyses.offsets import FIXED
+from headscope.analyses._linking.linking import LinkFacts
+from headscope.analyses._linking.offsets import FIXED
 from headscope.corpus import Link, Rules
 from headscope.errors import HeadscopeError
-from headscope.found import Found
+from headscope.experiments.scan.passes import survey
 from headscope.model import Model
-from headscope.passes import survey
-from headscope.progress import Silent
-from headscope.report.roles import labelled, roles
+from headscope.report.head_roles import labelled, roles
+from headscope.runs.found import Found
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 

@@ -14,16 +14,16 @@ from transformers import AutoModel, AutoModelForSequenceClassification, BertConf
 from typer.testing import CliRunner
 
 import headscope as hs
-from headscope.cli import app
+from headscope._util.progress import Silent
+from headscope.cli.main import app
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
-from headscope.experiments.gates import Schedule
-from headscope.experiments.held_out import CHOICE, TEST, HeldOut
-from headscope.experiments.orders import Choice, Chooser, Way, named, order_by
-from headscope.experiments.pruning import Pruning
+from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
+from headscope.experiments.gates.training import Schedule
+from headscope.experiments.pruning.compute import Pruning
+from headscope.experiments.pruning.orders import Choice, Chooser, Way, named, order_by
 from headscope.model import Head, Model, load, remove, wrap
-from headscope.model.exporting import difference, export
-from headscope.progress import Silent
+from headscope.model.pruned.onnx import difference, export
 from headscope.report.panels import panels
 from headscope.tasks import Classification, Task, task, two_parts
 from tests.tiny import CONFIGS, tiny, tokenizer

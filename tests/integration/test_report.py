@@ -16,20 +16,20 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
-from headscope.ablate import ablate
-from headscope.compare import compare
+from headscope._util.progress import Silent
+from headscope.cli.show import show, show_heads
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
-from headscope.found import Found
-from headscope.importance import importance
-from headscope.look import look
+from headscope.experiments.ablation import ablate
+from headscope.experiments.compare import compare
+from headscope.experiments.importance import importance
+from headscope.experiments.look import look
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import Model, wrap
-from headscope.passes import Options
-from headscope.progress import Silent
 from headscope.report.charts import heat_map, spec
 from headscope.report.page import write_report
 from headscope.report.views import View
-from headscope.study import scan
-from headscope.terminal import show, show_heads
+from headscope.runs.found import Found
 from tests.browser import installed
 from tests.tiny import network
 from tests.unit.examples import corpus_of

@@ -16,23 +16,23 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from headscope._util.interrupt import interruptible
+from headscope._util.progress import Silent
 from headscope.errors import RunError
 from headscope.evidence import Harvest
-from headscope.found import Found
-from headscope.interrupt import interruptible
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.passes import Options
-from headscope.progress import Silent
 from headscope.runs import RunFolder, run
-from headscope.study import scan
+from headscope.runs.found import Found
 from tests.integration.test_scan import letters
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
 SMALL_SHARDS = (
-    "import sys, headscope.passes as passes\n"
+    "import sys, headscope.experiments.scan.passes as passes\n"
     "passes.SHARD = 48\n"
-    "from headscope.cli import main\n"
+    "from headscope.cli.main import main\n"
     "main()\n"
 )
 

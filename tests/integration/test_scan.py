@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 import pytest
 
 import headscope as hs
+from headscope._util.progress import Silent
 from headscope.corpus import Budget, Example, read
 from headscope.errors import HeadscopeError, InputError
-from headscope.found import Found
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import Batch, LayerAttention, Model
-from headscope.passes import Options
-from headscope.progress import Silent
-from headscope.study import scan
+from headscope.runs.found import Found
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 

@@ -14,7 +14,7 @@ from headscope.corpus import Example
 from headscope.errors import ModelError
 from headscope.model import LayerAttention, Model, untrained, wrap
 from headscope.model.adapters import Adapter, Route
-from headscope.model.tap import watch
+from headscope.model.hooks.tap import watch
 from tests.tiny import CONFIGS, SMALL, tiny, tokenizer
 
 TEXTS = [Example("1", text="ab cd ef . gh"), Example("2", text="kaka lele")]

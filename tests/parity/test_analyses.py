@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import torch
 
+from headscope._util.progress import Silent
 from headscope.analyses import analyses
 from headscope.corpus import Example, read
 from headscope.corpus.frequencies import Frequencies
-from headscope.found import Found
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.model.roles import STOPS, is_punctuation
-from headscope.passes import Options
-from headscope.progress import Silent
-from headscope.study import scan
+from headscope.model.token_roles import STOPS, is_punctuation
+from headscope.runs.found import Found
 from tests.parity import twins
 from tests.parity.annotated import Annotated, linguistic_features
 from tests.parity.twins import Key, Text

@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from headscope._util.progress import Silent
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
-from headscope.found import Found
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.passes import Options
-from headscope.progress import Silent
-from headscope.study import scan
+from headscope.runs.found import Found
 from tests.parity import annotated as slow
 from tests.parity.annotated import Annotated, Linked, Spot
 from tests.parity.test_analyses import texts
@@ -242,7 +242,7 @@ def assert_offsets(model: Model, examples: list[Example], found: Found) -> None:
 def assert_matched(model: Model, examples: list[Example], rules: Rules, matched: Totals) -> None:
     """What accuracy is tested against is not in a table: look into the analysis."""
     from headscope.analyses import choose
-    from headscope.passes import Pass, survey
+    from headscope.experiments.scan.passes import Pass, survey
 
     (kind,) = choose(["dependencies"])
     corpus, options = corpus_of(examples), Options(rules=rules)

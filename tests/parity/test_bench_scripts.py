@@ -10,12 +10,12 @@ import pytest
 from bench.clark import clark
 from bench.scripts import Sums, padded_batches, sentence_by_sentence
 
+from headscope._util.progress import Silent
 from headscope.analyses import analyses
 from headscope.corpus import Rules, read
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.passes import Options
-from headscope.progress import Silent
-from headscope.study import scan
 
 TOUR = read("tour")
 

@@ -12,8 +12,10 @@ from labelling.votes import labels
 from numpy.typing import NDArray
 
 import headscope as hs
-from headscope.analyses.patterns import SHAPES, classifier
-from headscope.analyses.shape_features import (
+from headscope._util.progress import Silent
+from headscope.analyses._shapes.classifier import SHAPES, classifier
+from headscope.analyses._shapes.counterparts import twin_features
+from headscope.analyses._shapes.features import (
     COLUMNS,
     COUNTS,
     FAINTEST,
@@ -21,12 +23,10 @@ from headscope.analyses.shape_features import (
     Tokens,
     features,
 )
-from headscope.analyses.twins import twin_features
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
 from headscope.model import LayerAttention, Model, untrained
-from headscope.model.workspace import Workspace
-from headscope.progress import Silent
+from headscope.model.hooks.workspace import Workspace
 from tests.tiny import tiny, tiny_that_knows_nothing
 from tests.unit.examples import corpus_of
 

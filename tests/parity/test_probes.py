@@ -13,13 +13,14 @@ import torch
 from torch import Tensor, nn
 
 import headscope as hs
+import headscope.experiments.probe.sentences as trees
+from headscope._util.progress import Silent
 from headscope.corpus import Example, read
 from headscope.corpus.vectors import Vectors, read_vectors
 from headscope.errors import HeadscopeError, InputError
-from headscope.experiments import sentences as trees
-from headscope.experiments.labels import label, labelled
-from headscope.experiments.parsing import held_out, own_vectors
-from headscope.experiments.probes import (
+from headscope.experiments.probe.compute import held_out, own_vectors
+from headscope.experiments.probe.labels import label, labelled
+from headscope.experiments.probe.probes import (
     KINDS,
     Attention,
     AttentionAndWords,
@@ -28,12 +29,11 @@ from headscope.experiments.probes import (
     WordsAndDistance,
     together,
 )
-from headscope.experiments.probing import Part, as_tree, scored, train, uses
-from headscope.experiments.probing import Try as How
-from headscope.experiments.sentences import Sentence, control, dependencies, sentences
-from headscope.experiments.word_maps import Looks, WordMaps
+from headscope.experiments.probe.sentences import Sentence, control, dependencies, sentences
+from headscope.experiments.probe.training import Part, as_tree, scored, train, uses
+from headscope.experiments.probe.training import Try as How
+from headscope.experiments.probe.word_attention import Looks, WordMaps
 from headscope.model import LayerAttention, Model, untrained
-from headscope.progress import Silent
 from tests.tiny import tiny
 
 TREES = [

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import erf
 
+from headscope._util.progress import Silent
 from headscope.corpus import Example
-from headscope.experiments.relevance import Relevance
+from headscope.experiments.relevance import relevance
+from headscope.experiments.relevance.compute import Relevance
 from headscope.model import Head, Model, load
-from headscope.model.propagation import Trace, propagating
-from headscope.progress import Silent
-from headscope.relevance import relevance
+from headscope.model.hooks.relevance_rules import Trace, propagating
 from headscope.report.panels import panels
 from headscope.tasks import task
 from tests.tiny import CONFIGS, tiny

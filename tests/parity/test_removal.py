@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, BertConfig
 from headscope.corpus import Example
 from headscope.errors import ModelError
 from headscope.model import Head, Model, disable, load, remove, save, wrap
-from headscope.model.snippet import snippet
+from headscope.model.pruned.snippet import snippet
 from tests.tiny import CONFIGS, UNKNOWN, tiny, tokenizer
 
 GONE = "L0.H1,L1,L2.H0,L2.H3"

@@ -15,17 +15,17 @@ from scipy import stats
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
-from headscope.ablate import ablate
+from headscope._util.progress import Silent
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
-from headscope.experiments.importance import Importance
-from headscope.experiments.sensitivity import BATCH, GROUPS, felt
-from headscope.found import Found
-from headscope.importance import importance
+from headscope.experiments._shared.loss_gradients import BATCH, GROUPS, felt
+from headscope.experiments.ablation import ablate
+from headscope.experiments.importance import importance
+from headscope.experiments.importance.compute import Importance
+from headscope.experiments.scan import scan
 from headscope.model import Model, wrap
-from headscope.progress import Silent
 from headscope.report.panels import panels
-from headscope.study import scan
+from headscope.runs.found import Found
 from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task, task
 from tests.tiny import CONFIGS, tiny, tokenizer
 from tests.unit.examples import corpus_of

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel, BertConfig
 
+from headscope._util.progress import Silent
 from headscope.analyses import Inputs, choose
 from headscope.analyses.distances import chosen_rows
 from headscope.analyses.rollout import rollout
@@ -19,11 +20,10 @@ from headscope.corpus import Example, Rules, repeated_tokens
 from headscope.evidence import families
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import divergences, plain_sums
-from headscope.found import Found
+from headscope.experiments.scan import planned, scan
+from headscope.experiments.scan.passes import Options
 from headscope.model import LayerAttention, Model, wrap
-from headscope.passes import Options
-from headscope.progress import Silent
-from headscope.study import planned, scan
+from headscope.runs.found import Found
 from tests.parity.test_analyses import SENTENCES, texts
 from tests.tiny import SMALL, tiny, tokenizer
 from tests.unit.examples import corpus_of

@@ -13,16 +13,22 @@ from scipy import stats
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 import headscope as hs
+from headscope._util.progress import Silent
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.evidence import Harvest
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect
 from headscope.evidence.sequential import Decider, Verdict
-from headscope.experiments.ablation import Ablation, chosen_sets, every_head_and_layer, mean_outputs
-from headscope.model import Head, How, Model, disable, fresh
+from headscope.experiments.ablation.compute import (
+    Ablation,
+    chosen_sets,
+    every_head_and_layer,
+    mean_outputs,
+)
+from headscope.model import Head, How, Model, disable
+from headscope.model.initialise import initialise
 from headscope.model.loading import wrap
-from headscope.progress import Silent
 from headscope.tasks import Classification, Task, task
 from tests.tiny import CONFIGS, tokenizer
 
@@ -204,8 +210,8 @@ class Counting(Decider):
 def test_a_budget_looks_no_more_often_than_it_says(
     looks: int, size: int, minilm: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headscope.experiments.ablation.SMALLEST", size)
-    monkeypatch.setattr("headscope.experiments.ablation.LARGEST", size)
+    monkeypatch.setattr("headscope.experiments.ablation.compute.SMALLEST", size)
+    monkeypatch.setattr("headscope.experiments.ablation.compute.LARGEST", size)
     decider = Counting(looks=looks)
     work = Ablation(minilm, task("tour"), chosen_sets(minilm, ["L0", "L1"]), decider=decider)
     for part in work.parts:
@@ -263,7 +269,7 @@ def test_what_cannot_be_done_is_said(minilm: Model, movies: Path, tmp_path: Path
         task(f"similarity:{movies}")
     with pytest.raises(ModelError, match="fine-tune it first"):
         hs.ablate("minilm", f"classify:{movies}")
-    three = fresh("minilm", ["a", "b", "c"])
+    three = initialise("minilm", ["a", "b", "c"])
     with pytest.raises(HeadscopeError, match="tells 3 classes apart"):
         hs.ablate(three, f"classify:{movies}")
     with pytest.raises(HeadscopeError, match="there is no L6"):
@@ -275,11 +281,13 @@ def test_what_cannot_be_done_is_said(minilm: Model, movies: Path, tmp_path: Path
     long = tmp_path / "long.csv"
     long.write_text(f"text,label\n{'word ' * 600},a\nno,b\n", encoding="utf-8")
     with pytest.raises(HeadscopeError, match="--max-length 512"):
-        hs.ablate(fresh("minilm", ["a", "b"]), f"classify:{long}")
+        hs.ablate(initialise("minilm", ["a", "b"]), f"classify:{long}")
 
 
 def test_a_guessing_model_is_warned_of(movies: Path) -> None:
-    found = hs.ablate(fresh("minilm", ["bad", "good"]), f"classify:{movies}", progress=Silent())
+    found = hs.ablate(
+        initialise("minilm", ["bad", "good"]), f"classify:{movies}", progress=Silent()
+    )
     assert any("always guessing" in warning for warning in found.record["warnings"])
 
 

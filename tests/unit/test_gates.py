@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.experiments.gates import Gating, HardConcrete, Schedule, closing_order
-from headscope.gates import gates
+from headscope._util.progress import Silent
+from headscope.experiments.gates import gates
+from headscope.experiments.gates.section import lasted
+from headscope.experiments.gates.training import Gating, HardConcrete, Schedule, closing_order
 from headscope.model import Model
-from headscope.progress import Silent
-from headscope.report.gates import lasted
 from headscope.report.panels import panels
 from headscope.tasks import task
 

@@ -14,7 +14,7 @@ from transformers import GPT2Tokenizer
 from headscope.corpus import Budget, Example, encode, plan
 from headscope.corpus.frequencies import Frequencies, frequencies_from
 from headscope.errors import HeadscopeError
-from headscope.model.roles import Roles
+from headscope.model.token_roles import Roles
 from tests.tiny import tokenizer
 
 TOKENIZER = tokenizer()

@@ -9,20 +9,21 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from headscope import ablate, read, scan
+from headscope import read, scan
+from headscope._util.progress import Silent
+from headscope.cli.show import as_data
 from headscope.evidence.interval import corrected
-from headscope.found import Found
+from headscope.experiments import ablation as ablate
+from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.passes import Options
-from headscope.progress import Silent
-from headscope.report.cards import cards, striking
-from headscope.report.portrait import portrait
-from headscope.report.roles import RULES, labelled, roles
+from headscope.report.head_cards import cards, striking
+from headscope.report.head_roles import RULES, labelled, roles
+from headscope.report.model_summary import portrait
 from headscope.report.views import views
 from headscope.runs import Results, rows_of
+from headscope.runs.found import Found
 from headscope.runs.results import HEADS
 from headscope.tasks import task
-from headscope.terminal import as_data
 
 
 def row(head: int, value: float, low: float | None, **more: Any) -> dict[str, Any]:

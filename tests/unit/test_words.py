@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from headscope.corpus import Example, Pieces
 from headscope.model import Units, WordAttention
+from headscope.model.hooks.workspace import Workspace
 from headscope.model.words import dense, one_by_one, units_of
-from headscope.model.workspace import Workspace
 
 SPLITS = st.lists(st.integers(0, 4), min_size=1, max_size=8).filter(any)
 

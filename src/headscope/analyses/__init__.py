@@ -18,6 +18,7 @@ from headscope.analyses.base import (
 )
 
 for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+    if not _module.name.startswith("_"):
+        import_module(f"{__name__}.{_module.name}")
 
 __all__ = ["Analysis", "Inputs", "Needs", "Scene", "about", "analyses", "choose", "described"]

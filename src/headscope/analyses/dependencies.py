@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from headscope.analyses._linking.linking import Linking
+from headscope.analyses._linking.offsets import best_fixed
 from headscope.analyses.base import analysis
-from headscope.analyses.linking import Linking
-from headscope.analyses.offsets import best_fixed
 from headscope.corpus import Annotation, Example, Link, Rules
 from headscope.corpus.relations import NOT_COUNTED, dependencies, universal
 from headscope.evidence import Statistic, Tally, Unit, crossfit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from headscope.analyses._linking.linking import Linking
 from headscope.analyses.base import analysis
-from headscope.analyses.linking import Linking
 from headscope.corpus import Annotation, Example, Link, Rules
 
 

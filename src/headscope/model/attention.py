@@ -15,8 +15,8 @@ from torch import Tensor
 
 from headscope.errors import ModelError
 from headscope.model.batch import Batch
+from headscope.model.hooks.workspace import Workspace
 from headscope.model.words import WordAttention
-from headscope.model.workspace import Workspace
 
 Result = TypeVar("Result")
 

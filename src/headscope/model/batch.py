@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
-    from headscope.model.roles import Roles
+    from headscope.model.token_roles import Roles
 
 Result = TypeVar("Result")
 

@@ -9,11 +9,11 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
+from headscope._util.naming import Named, named_heads
 from headscope.errors import HeadscopeError
+from headscope.model.hooks.head_outputs import HeadOutputs, changing
+from headscope.model.hooks.tap import lock_of
 from headscope.model.loading import Model
-from headscope.model.outlet import HeadOutputs, changing
-from headscope.model.tap import lock_of
-from headscope.naming import Named, named_heads
 
 
 class How(StrEnum):

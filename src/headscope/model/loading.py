@@ -32,10 +32,10 @@ from headscope.model import bundled
 from headscope.model.adapters import Adapter, family_of
 from headscope.model.attention import LayerAttention
 from headscope.model.batch import Batch, make_batch
-from headscope.model.finding import UNLIMITED, find_attention, pad_id
-from headscope.model.removal import kept_of, restored
-from headscope.model.roles import Roles
-from headscope.model.tap import Observer, Tap, watch
+from headscope.model.detect import UNLIMITED, find_attention, pad_id
+from headscope.model.hooks.tap import Observer, Tap, watch
+from headscope.model.pruned.shrink import kept_of, restored
+from headscope.model.token_roles import Roles
 
 LOADING = (OSError, ValueError, ImportError, RuntimeError, KeyError, TypeError, AssertionError)
 """What transformers and torch raise when a checkpoint, a device or a number type is wrong."""

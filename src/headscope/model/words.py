@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headscope.corpus import Pieces
-from headscope.model.workspace import Workspace
+from headscope.model.hooks.workspace import Workspace
 
 SHORT = 160
 """Up to so many pieces, all texts of a batch are joined into words by products at once."""

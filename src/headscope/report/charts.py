@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from headscope.naming import head_name
+from headscope._util.naming import head_name
 
 Row = dict[str, Any]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import vl_convert
 
-from headscope.atomic import write_bytes, write_text, writing
+from headscope._util.atomic import write_bytes, write_text, writing
 from headscope.report.charts import Chart
 from headscope.report.page import drawing
 from headscope.report.panels import panels

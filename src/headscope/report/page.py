@@ -20,15 +20,15 @@ from typing import Any, cast
 import jinja2
 import vl_convert
 
-from headscope.atomic import write_text
+from headscope._util.atomic import write_text
+from headscope.analyses._linking.section import LINKING, WAYS, across
 from headscope.report.arcs import Picture
-from headscope.report.cards import cards, striking
 from headscope.report.charts import map_chart, spec
-from headscope.report.panel import Panel
+from headscope.report.head_cards import cards, striking
+from headscope.report.model_summary import portrait
+from headscope.report.numbers import COLUMNS
 from headscope.report.panels import panels
-from headscope.report.portrait import portrait
-from headscope.report.summary import COLUMNS
-from headscope.report.tables import LINKING, WAYS, across
+from headscope.report.sections import Panel
 from headscope.report.views import View, views
 from headscope.runs import Results
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses._shapes.section import across
+from headscope.analyses._special_tokens.resting import resting
 from headscope.evidence.correlation import rank_correlation
-from headscope.report.changed import change
+from headscope.experiments.ablation.section import ablation, effects
+from headscope.experiments.compare.section import change
+from headscope.experiments.gates.section import gates, roles_that_stay
+from headscope.experiments.importance.section import importance_and_effect
+from headscope.experiments.probe.section import use_and_accuracy
+from headscope.experiments.pruning.section import pruning
+from headscope.experiments.relevance.section import relevance_and_others
 from headscope.report.charts import Chart, gain_of, scatter
-from headscope.report.gates import gates, roles_that_stay
-from headscope.report.importance import importance_and_effect
-from headscope.report.off import ablation, effects
-from headscope.report.panel import Panel
-from headscope.report.patterns import across
-from headscope.report.probe import use_and_accuracy
-from headscope.report.pruning import pruning
-from headscope.report.relevance import relevance_and_others
-from headscope.report.resting import resting
+from headscope.report.sections import Panel
 from headscope.report.views import views
 from headscope.runs import Results, rows_of
 

@@ -9,19 +9,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headscope.naming import head_name
-from headscope.report import families, importance, patterns, probe, relevance
+from headscope._util.naming import head_name
+from headscope.analyses._families import section as families
+from headscope.analyses._linking.section import (
+    LINKING,
+    Antecedents,
+    Relation,
+    antecedents,
+    relations,
+)
+from headscope.analyses._shapes import section as patterns
+from headscope.experiments.importance import section as importance
+from headscope.experiments.probe import section as probe
+from headscope.experiments.relevance import section as relevance
 from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, heat_map, layer_curve, profile
-from headscope.report.panel import Panel
-from headscope.report.roles import Label, Role, labelled, roles
-from headscope.report.summary import (
+from headscope.report.head_roles import Label, Role, labelled, roles
+from headscope.report.numbers import (
     Line,
     interval,
     number,
     striking,
 )
-from headscope.report.tables import LINKING, Antecedents, Relation, antecedents, relations
+from headscope.report.sections import Panel
 from headscope.runs import Results, rows_of
 
 Row = dict[str, Any]

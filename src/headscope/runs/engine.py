@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Protocol, TypeVar
 
+from headscope._util.interrupt import heed
 from headscope.evidence import Harvest
-from headscope.interrupt import heed
 from headscope.runs.folder import RunFolder
 
 Shard = TypeVar("Shard")

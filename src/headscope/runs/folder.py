@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headscope.atomic import claimed, is_empty, write, write_text
+from headscope._util.atomic import claimed, is_empty, write, write_text
 from headscope.errors import RunError
 from headscope.evidence import Harvest
 from headscope.runs.results import TABLES, Results

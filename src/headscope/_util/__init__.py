@@ -1,0 +1,1 @@
+"""Small helpers that every part uses: files, names of heads, progress, Ctrl-C."""

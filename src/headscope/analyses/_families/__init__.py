@@ -1,0 +1,1 @@
+"""Families of heads: the page of distances."""

@@ -1,0 +1,1 @@
+"""Heads that find linked words: what dependencies and links share."""

@@ -1,0 +1,1 @@
+"""Shapes of attention maps: features, the classifier, the page."""

@@ -1,0 +1,1 @@
+"""Attention to special tokens: what resting on them means."""

@@ -1,0 +1,1 @@
+"""What several experiments use: cases of a task, held-out data, loss gradients."""

@@ -1,0 +1,312 @@
+"""Ablation: every head off, every layer off, one at a time (Kovaleva et al. 2019, section 4.6)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope._util.naming import head_name, named_heads
+from headscope._util.progress import Silent
+from headscope.corpus import Budget
+from headscope.evidence import Harvest
+from headscope.evidence.interval import corrected
+from headscope.evidence.metrics import Metric
+from headscope.evidence.paired import Paired, Resamples
+from headscope.evidence.sequential import Decider, Verdict, final_verdict
+from headscope.model import (
+    Fork,
+    HeadOutputs,
+    How,
+    Model,
+    changing,
+    disable,
+    reads_first_only,
+)
+from headscope.tasks import Case, CaseBatch, Task
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+SHARDS = 8
+"""The examples are cut into so many, unless they would be too small or too large."""
+SMALLEST, LARGEST = 32, 512
+PREDICTIONS = "predictions"
+MARGIN = 0.01
+"""An effect so small counts as nothing."""
+ROOM = 256 << 20
+"""Bytes that what the variants of a batch hand on may take."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Heads that are off together: one head, a layer, or a chosen set."""
+
+    unit: str
+    name: str
+    heads: dict[int, list[int]]
+
+    @property
+    def layer(self) -> int | None:
+        """Its layer, where it has one."""
+        return next(iter(self.heads)) if len(self.heads) == 1 else None
+
+
+def every_head(model: Model) -> list[Variant]:
+    """All heads one by one."""
+    return [
+        Variant("head", head_name(layer, head), {layer: [head]})
+        for layer in range(model.layers)
+        for head in range(model.heads)
+    ]
+
+
+def every_head_and_layer(model: Model) -> list[Variant]:
+    """All heads one by one, then all layers."""
+    every = list(range(model.heads))
+    layers = [Variant("layer", head_name(one), {one: every}) for one in range(model.layers)]
+    return every_head(model) + layers
+
+
+def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
+    """Sets of heads, each off together: `L3.H4,L5`."""
+    return [Variant("set", name, named_heads(name, model.layers, model.heads)) for name in names]
+
+
+@dataclass
+class Ablation:
+    """One model, one task, variants with something off; shard by shard.
+
+    Attributes:
+        how: what a head gives that is off.
+        decider: stop evaluating a variant whose verdict is decided; None: evaluate everything.
+    """
+
+    model: Model
+    task: Task
+    variants: list[Variant]
+    how: How = How.UNIFORM
+    max_length: int | None = None
+    seed: int = 0
+    decider: Decider | None = None
+    progress: Silent = field(default_factory=Silent)
+
+    def __post_init__(self) -> None:
+        examples = list(self.task.examples)
+        random.Random(self.seed).shuffle(examples)  # early looks must see a fair sample
+        self.cases = self.task.cases(self.model, examples, self.max_length)
+        size = min(LARGEST, max(SMALLEST, math.ceil(len(self.cases) / SHARDS)))
+        self.parts = [self.cases[at : at + size] for at in range(0, len(self.cases), size)]
+        self.gold = np.array([case.gold for case in self.cases])
+        looks = self.decider.looks if self.decider else 1
+        self.looks = {len(self.parts) * look // looks for look in range(1, looks)}
+        self.parts_done = 0
+        self.decided: set[int] = set()
+        self.done: Floats = np.empty((0, len(self.variants) + 1))
+        self.means: Tensor | None = None
+        self.first_only = self._first_only()
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that verdicts are about."""
+        return self.task.metrics[0]
+
+    @property
+    def margin(self) -> float:
+        """An effect so small counts as nothing."""
+        return self.decider.margin if self.decider else MARGIN
+
+    @property
+    def cost(self) -> int:
+        """Evaluations of one example that the whole sweep asks for."""
+        return len(self.cases) * (len(self.variants) + 1)
+
+    @property
+    def budget(self) -> Budget:
+        """How large a batch may be, so that what its variants hand on has room."""
+        size = self.model.network.config.hidden_size * 4
+        tokens = ROOM // (size * (len(self.variants) + 1))
+        tokens = min(256, max(128, tokens))
+        return Budget(tokens, tokens * 128)
+
+    def skip(self, harvest: Harvest) -> None:
+        """Take up what an earlier process had done."""
+        earlier, at = harvest.columns[PREDICTIONS], 0
+        for part in self.parts:
+            if at == len(earlier):
+                break
+            self.take(earlier[at : at + len(part)])  # part by part: so were verdicts decided
+            at += len(part)
+        self.progress.advance(self.done.size)
+
+    def work(self, cases: list[Case]) -> Harvest:
+        """Predictions of the intact model and of every variant that is still in question."""
+        if self.how is How.MEAN and self.means is None:
+            self.means = mean_outputs(self.model, self.task, self.cases, self.budget)
+        found = np.full((len(cases), len(self.variants) + 1), np.nan)
+        forked, others = self._split()
+        fork = Fork(
+            self.model,
+            {layer: [sets for _, sets in some] for layer, some in forked.items()},
+            self.how, self.means, self.first_only,
+        )  # fmt: skip
+        for batch in self.task.batches(self.model, cases, self.budget):
+            rows = list(batch.places)
+            intact, layers = self._fork(fork, batch)
+            found[rows, 0] = intact
+            for layer, values in layers.items():
+                for (place, _), predictions in zip(forked[layer], values, strict=True):
+                    found[rows, place + 1] = predictions
+            self.progress.advance(len(rows) * (len(self.variants) + 1 - len(others)))
+        for place in others:
+            heads = [(layer, one) for layer, some in self.variants[place].heads.items()
+                     for one in some]  # fmt: skip
+            with disable(self.model, heads, self.how, self.means):
+                found[:, place + 1] = self.task.predict(self.model, cases, self.budget)
+            self.progress.advance(len(cases))
+        self.take(found)
+        harvest = Harvest()
+        harvest.columns[PREDICTIONS] = found
+        return harvest
+
+    def _split(self) -> tuple[dict[int, list[tuple[int, list[int]]]], list[int]]:
+        """Variants in question: those of one layer by layer, and the others."""
+        forked: dict[int, list[tuple[int, list[int]]]] = {}
+        others = []
+        for place, variant in enumerate(self.variants):
+            if place in self.decided:
+                continue
+            if variant.layer is None:
+                others.append(place)
+            else:
+                forked.setdefault(variant.layer, []).append((place, variant.heads[variant.layer]))
+        return forked, others
+
+    def _fork(self, fork: Fork, batch: CaseBatch) -> tuple[Floats, dict[int, Floats]]:
+        intact, layers = fork(batch.inputs(self.model), self._reader(batch))
+        made = {layer: values.double().cpu().numpy() for layer, values in layers.items()}
+        return intact.double().cpu().numpy(), made
+
+    def _reader(self, batch: CaseBatch) -> Any:
+        return lambda inputs, times: self.task.read(self.model, batch, inputs, times)
+
+    def _first_only(self) -> bool:
+        """Whether the task reads the first token alone."""
+        batch = self.task.batches(self.model, self.cases[:4], self.budget)[0]
+        return reads_first_only(self.model, batch.inputs(self.model), self._reader(batch))
+
+    def take(self, predictions: Floats) -> None:
+        """Add predictions; in a budget, drop the variants that are decided."""
+        self.done = np.concatenate([self.done, predictions])
+        self.parts_done += 1
+        if self.decider is None or self.parts_done not in self.looks:
+            return
+        paired = self._paired(self.metric, len(self.done))
+        for place in range(len(self.variants)):
+            if place not in self.decided:
+                effect = paired.effect(self.done[:, place + 1])
+                if self.decider.verdict(effect, self.metric) is not Verdict.UNCLEAR:
+                    self.decided.add(place)
+
+    def _paired(self, metric: Metric, seen: int) -> Paired:
+        units = [case.example.unit for case in self.cases[:seen]]
+        resamples = Resamples(units, seed=self.seed)
+        return Paired.of(metric, self.done[:seen, 0], self.gold[:seen], resamples)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """After all shards: one row per metric and variant; q is corrected over the variants of
+        one kind. In a budget, a verdict is what the decider says of the examples that were tried.
+        """
+        made = []
+        for metric in self.task.metrics:
+            rows = self._effects(metric)
+            for unit in dict.fromkeys(row["unit"] for row in rows):
+                same = [row for row in rows if row["unit"] == unit]
+                for row, q in zip(
+                    same, corrected(np.array([row["p"] for row in same])), strict=True
+                ):
+                    row["q"] = float(q)
+                    row.setdefault("verdict", str(final_verdict(metric, row, self.margin)))
+            made += rows
+        return made
+
+    def _effects(self, metric: Metric) -> list[Row]:
+        """What each variant does to a metric, on the examples that it was tried on."""
+        seen = np.isfinite(self.done[:, 1:]).sum(0)
+        paired = {size: self._paired(metric, size) for size in sorted({int(n) for n in seen})}
+        return [
+            self._row(variant, paired[int(n)], column[: int(n)])
+            for variant, n, column in zip(self.variants, seen, self.done[:, 1:].T, strict=True)
+        ]
+
+    def _row(self, variant: Variant, paired: Paired, predictions: Floats) -> Row:
+        effect, metric = paired.effect(predictions), paired.metric
+        heads = variant.heads.get(variant.layer, []) if variant.layer is not None else []
+        row: Row = {
+            "task": self.task.name, "metric": metric.name, "unit": variant.unit,
+            "name": variant.name, "layer": variant.layer,
+            "head": heads[0] if variant.unit == "head" else None,
+            "value": effect.value, "delta": effect.delta, "low": effect.low, "high": effect.high,
+            "p": paired.p(predictions, effect), "n": len(predictions), "changed": effect.changed,
+        }  # fmt: skip
+        if self.decider:
+            row["p"] = min(1.0, row["p"] * self.decider.looks)  # at whichever look it ended
+            row["verdict"] = str(self.decider.verdict(effect, metric))
+        return row
+
+    @cached_property
+    def intact(self) -> list[Row]:
+        """After all shards: the metrics of the intact model (see `Task.score`)."""
+        return self.task.score(self.done[:, 0], self.cases, self.seed)
+
+    def warnings(self) -> list[str]:
+        """What a reader must know before believing anything: a model that is no better than
+        guessing, data that cannot show small effects.
+        """
+        said = []
+        first = self.intact[0]
+        name, n = first["metric"], len(self.cases)
+        if first["nothing"] is not None:
+            gap = (first["value"] - first["nothing"]) * first["better"]
+            if gap < 2 * first["error"]:
+                said.append(
+                    f"the intact model's {name} ({first['value']:.3f}) is within two standard "
+                    f"errors of always guessing the commonest class ({first['nothing']:.3f}): what "
+                    "heads do for this task cannot be told from this model"
+                )
+        widths = [(row["high"] - row["low"]) / 2 for row in self.rows
+                  if row["metric"] == name and row["changed"]]  # fmt: skip
+        if widths and np.median(widths) > self.margin:
+            said.append(
+                f"with {n:,} examples the difference that a head makes is known to about "
+                f"±{np.median(widths):.3f} of {name} (half of a typical interval): smaller effects "
+                "than that cannot be seen"
+            )
+        return said
+
+
+@torch.inference_mode()
+def mean_outputs(model: Model, task: Task, cases: list[Case], budget: Budget) -> Tensor:
+    """(layer, head, size) what each head gives on average over all tokens of the data."""
+    sums: dict[int, Tensor] = {}
+    real = torch.empty(0)
+
+    def add(outputs: HeadOutputs) -> Tensor:
+        total = outputs.context[real].double().sum(0)
+        sums[outputs.layer] = sums.get(outputs.layer, 0) + total
+        return outputs.context
+
+    with changing(model.network, model.adapter, model.heads, add):
+        for batch in task.batches(model, cases, budget):
+            real = batch.batch.real
+            task.read(model, batch, batch.inputs(model), 1)
+    tokens = sum(len(text) for case in cases for text in case.texts)
+    return (torch.stack([sums[layer] for layer in range(model.layers)]) / tokens).float()

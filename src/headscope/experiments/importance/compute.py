@@ -1,0 +1,139 @@
+"""Importance: how much a task's loss feels each head (Michel et al. 2019, section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit
+from headscope.evidence.paired import Resamples
+from headscope.experiments._shared.cases import CaseWork
+from headscope.experiments._shared.loss_gradients import BATCH, Gradients, felt
+from headscope.tasks import Case
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+GATES = "gates"
+SPLITS = 200
+"""Random halves that rankings are compared on."""
+
+
+@dataclass(kw_only=True)
+class Importance(CaseWork):
+    """How much the loss of a task feels each head: the derivative by a gate of 1 on its output.
+
+    The absolute value is taken example by example, before the mean: a head that helps one and
+    hurts the next is not a head that does nothing (Michel et al. 2019).
+
+    Attributes:
+        normalise: divide the heads of a layer by the root of their summed squares, so that
+            layers are comparable (Michel's way for pruning).
+        attention: also follow the loss to the weights of attention.
+    """
+
+    name: ClassVar[str] = "importance"
+    column: ClassVar[str] = GATES
+
+    normalise: bool = False
+    attention: bool = True
+
+    def work(self, cases: list[Case]) -> Harvest:
+        """Derivatives of some cases."""
+        heads = self.model.layers * self.model.heads
+        found, gradients = np.empty((len(cases), heads)), Gradients(self.shape)
+        for batch in self.task.batches(self.model, cases, BATCH):
+            one = felt(self.model, self.task, batch, attention=self.attention)
+            found[list(batch.places)] = one.gates.flatten(1).double().cpu().numpy()
+            gradients.add(one, batch)
+            self.progress.advance(len(batch.cases))
+        harvest = Harvest()
+        harvest.columns[GATES] = found
+        harvest.tallies |= gradients.tallies if self.attention else {}
+        return harvest
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """After all shards: (case, head) absolute derivatives."""
+        return np.abs(self.harvest.columns[GATES])
+
+    def gradients(self) -> Gradients:
+        """After all shards: the magnitudes by attention."""
+        found = Gradients(self.shape)
+        found.magnitude, found.even = (self.harvest.tallies[name] for name in ("magnitude", "even"))
+        return found
+
+    def statistics(self) -> list[Statistic]:
+        """Importance as a statistic; there is no baseline, heads are compared with each other."""
+        return [statistic(self.sizes, self.buckets, self.shape)]
+
+    def rows(self) -> list[Row]:
+        """One row a head: its importance, its share of its layer, its rank and how sure that is."""
+        layers, heads = self.model.layers, self.model.heads
+        drawn = Resamples([case.example.unit for case in self.cases], seed=self.seed).weights
+        means = drawn @ self.sizes / drawn.sum(1, keepdims=True)
+        value = self.sizes.mean(0)
+        ranks = ranked(self._compared(means))
+        rank = ranked(self._compared(value[None]))[0]
+        bounds = np.quantile(means, [0.025, 0.975], axis=0)
+        around = np.quantile(ranks, [0.025, 0.975], axis=0)
+        normal = normalised(value[None], layers)[0]
+        return [
+            {"task": self.task.name, "layer": place // heads, "head": place % heads,
+             "value": float(value[place]), "low": float(bounds[0, place]),
+             "high": float(bounds[1, place]), "normalised": float(normal[place]),
+             "rank": int(rank[place]), "rank_low": int(around[0, place]),
+             "rank_high": int(around[1, place]), "n": len(self.cases)}
+            for place in range(layers * heads)
+        ]  # fmt: skip
+
+    def _compared(self, means: Floats) -> Floats:
+        return normalised(means, self.model.layers) if self.normalise else means
+
+    def stability(self) -> float:
+        """How alike the rankings of two random halves of the documents are: mean Spearman."""
+        names, member = np.unique([case.example.unit for case in self.cases], return_inverse=True)
+        if len(names) < 2:
+            return float("nan")
+        rng, found = np.random.default_rng(self.seed), []
+        for _ in range(SPLITS):
+            half = rng.permutation(len(names)) < len(names) // 2
+            parts = [self.sizes[half[member] == side].mean(0)[None] for side in (True, False)]
+            one, other = (self._compared(part)[0] for part in parts)
+            found.append(stats.spearmanr(one, other).statistic)
+        return float(np.mean(found))
+
+
+def statistic(sizes: Floats, buckets: list[int], shape: Shape) -> Statistic:
+    """Importance as a statistic, from (case, head) absolute derivatives."""
+    return Statistic(
+        "importance", Tally.of_cases(sizes, np.ones((len(sizes), 1)), buckets, shape), None,
+        Unit.GRADIENT,
+        "mean over examples of the absolute derivative of the loss by a gate on the head",
+        headlines={"": "importance"},
+    )  # fmt: skip
+
+
+def normalised(values: Floats, layers: int) -> Floats:
+    """(row, head) each divided by the root of the summed squares of its layer.
+
+    >>> normalised(np.array([[3.0, 4.0, 0.0, 0.0]]), 2).tolist()
+    [[0.6, 0.8, 0.0, 0.0]]
+    """
+    by_layer = values.reshape(len(values), layers, -1)
+    length = np.sqrt((by_layer**2).sum(-1, keepdims=True))
+    whole = np.divide(by_layer, length, out=np.zeros_like(by_layer), where=length > 0)
+    return np.asarray(whole.reshape(values.shape))
+
+
+def ranked(values: Floats) -> NDArray[np.int64]:
+    """(row, head) 1 for the largest of a row.
+
+    >>> ranked(np.array([[0.1, 0.7, 0.2]])).tolist()
+    [[3, 1, 2]]
+    """
+    return np.asarray(stats.rankdata(-values, method="ordinal", axis=1))

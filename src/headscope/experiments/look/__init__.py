@@ -1,0 +1,112 @@
+"""One text: every head's map, in a notebook or as a page."""
+
+from __future__ import annotations
+
+import base64
+import html
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope._util.atomic import write_text
+from headscope._util.naming import head_name
+from headscope.analyses._shapes.classifier import Shape, classify
+from headscope.analyses.rollout import rollout
+from headscope.corpus import Example
+from headscope.corpus.shown import SHOWN
+from headscope.errors import HeadscopeError
+from headscope.model import LayerAttention, Model, load
+from headscope.report.page import look_page
+
+
+@dataclass(frozen=True)
+class Look:
+    """The attention of every head on one text.
+
+    Attributes:
+        tokens: as a reader would write them.
+        maps: (layer, head, query, key) weights; the row of a token says where it looks.
+        sentence: 0 or 1 for tokens of the first or second text, -1 for specials.
+        ids: of the tokens.
+
+    In a notebook it shows itself; `save` writes the same page to a file.
+    """
+
+    title: str
+    tokens: tuple[str, ...]
+    maps: NDArray[np.float32]
+    sentence: tuple[int, ...]
+    ids: tuple[int, ...]
+
+    def head(self, layer: int, head: int) -> NDArray[np.float32]:
+        """(query, key) the map of one head."""
+        return np.asarray(self.maps[layer, head])
+
+    def shape(self, layer: int, head: int) -> Shape:
+        """The shape of one map: vertical, diagonal, both, block or heterogeneous.
+
+        >>> look("minilm", "The cat that we fed sat down.").shape(0, 2).name
+        'diagonal'
+        """
+        return classify(self.maps[layer, head], self.sentence, self.ids)
+
+    def rollout(self) -> NDArray[np.float64]:
+        """(layer, query, key) how much of each token is in each token after each layer."""
+        return rollout(self.maps)
+
+    def page(self) -> str:
+        """The page with every head's map; of a long text, its first tokens."""
+        levels = np.round(self.maps[:, :, :SHOWN, :SHOWN] * 255).astype(np.uint8)
+        layers, heads = levels.shape[:2]
+        text: dict[str, Any] = {"id": self.title, "tokens": list(self.tokens[:SHOWN])}
+        text["maps"] = {
+            head_name(layer, head): base64.b64encode(levels[layer, head].tobytes()).decode()
+            for layer in range(layers)
+            for head in range(heads)
+        }
+        return look_page(self.title, heads, text)
+
+    def save(self, path: Path | str) -> Path:
+        """Write the page: one HTML file that needs no network."""
+        path = Path(path)
+        write_text(path, self.page())
+        return path
+
+    def _repr_html_(self) -> str:
+        frame = html.escape(self.page(), quote=True)
+        return f'<iframe srcdoc="{frame}" style="width:100%;height:640px;border:0"></iframe>'
+
+    def __repr__(self) -> str:
+        layers, heads = self.maps.shape[:2]
+        return f"{self.title}: {layers} x {heads} heads on {len(self.tokens)} tokens"
+
+
+def look(model: Model | str | Path, text: str, pair: str | None = None) -> Look:
+    """Look at one text (or pair of texts) through every head.
+
+    >>> seen = look("minilm", "The cat that we fed sat down.")
+    >>> seen
+    minilm: 6 x 12 heads on 10 tokens
+    >>> round(float(seen.head(0, 2)[3, 2]), 2)  # looks at the previous token
+    1.0
+    """
+    model = model if isinstance(model, Model) else load(model)
+    if not text.strip():
+        raise HeadscopeError("there is nothing to look at: the text is empty")
+    (pieces,) = model.encode([Example("text", text=text, pair=pair)])
+    if pieces.lost:
+        length = len(pieces) + pieces.lost
+        raise HeadscopeError(f"the text has {length} pieces and {model.name} takes {len(pieces)}")
+    maps: list[NDArray[np.float32]] = []
+
+    def keep(attention: LayerAttention) -> None:
+        maps.append(attention.weights[0].cpu().numpy().copy())
+
+    with model.watch(keep) as tap:
+        tap.forward(model.batch([pieces]))
+    sentence = np.where(pieces.special, -1, pieces.second).tolist()
+    tokens = tuple(model.tokens(pieces))
+    return Look(model.name, tokens, np.stack(maps), tuple(sentence), tuple(pieces.ids.tolist()))

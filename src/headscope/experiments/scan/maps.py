@@ -1,0 +1,43 @@
+"""Maps to look at: the attention of every head on a few real texts, chosen by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.corpus import Pieces
+from headscope.corpus.shown import KEPT, SHOWN, chosen_for_maps, rank
+from headscope.evidence import Exemplar, Exemplars
+from headscope.model import Batch, LayerAttention
+
+MAPS = "maps"
+"""The name of the store of maps among all exemplars."""
+
+
+class Maps:
+    """Collects the maps of the texts of a shard that rank lowest."""
+
+    def __init__(self, shard: list[Pieces], kept: int = KEPT) -> None:
+        self.store = Exemplars(kept)
+        self._chosen = {id(pieces): pieces for pieces in chosen_for_maps(shard, kept)}
+        self._maps: dict[int, list[NDArray[np.uint8]]] = {key: [] for key in self._chosen}
+
+    def observe(self, attention: LayerAttention, batch: Batch) -> None:
+        """Keep the maps of one layer for the chosen texts of the batch."""
+        for place, pieces in enumerate(batch.pieces):
+            if id(pieces) in self._chosen:
+                size = min(len(pieces), SHOWN)
+                levels = attention.weights[place, :, :size, :size].mul(255).round()
+                self._maps[id(pieces)].append(levels.to(torch.uint8).cpu().numpy())
+
+    def finish(self, tokens: Callable[[Pieces], list[str]]) -> Exemplars:
+        """The store; `tokens` gives the pieces of a text as a reader would write them."""
+        for key, pieces in self._chosen.items():
+            shown = tuple(tokens(pieces)[:SHOWN])
+            maps = np.stack(self._maps[key])
+            record = {"tokens": list(shown)}
+            self.store.offer(Exemplar(rank(pieces), pieces.example.id, record, {"maps": maps}))
+        return self.store

@@ -1,0 +1,245 @@
+"""A pass: one model over one corpus, shard by shard, all analyses riding on it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+
+from headscope._util.progress import Silent, duration
+from headscope.analyses import Analysis, Inputs, Needs
+from headscope.corpus import (
+    BUCKETS,
+    Budget,
+    Corpus,
+    Example,
+    Pieces,
+    Rules,
+    Survey,
+    frequencies_from,
+    marks_spaces,
+    pack,
+    plan,
+)
+from headscope.errors import InputError
+from headscope.evidence import Harvest, Shape
+from headscope.experiments.scan.maps import MAPS, Maps
+from headscope.model import Hand, LayerAttention, Model, crew_of, share
+
+SHARD = 1024
+"""Examples in a shard unless told otherwise: bounds memory, and what a kill costs."""
+SAMPLE = 8
+"""Texts that are tried to tell how long a pass will take."""
+
+
+BY_NORM = "norm"
+WEIGHTS = ("attention", BY_NORM)
+"""What is analysed: attention, or attention times the norm of what is looked at."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a scan is done; part of what identifies a run.
+
+    Attributes:
+        max_length: cut texts to so many pieces; None: the model's limit, and a longer text is an
+            error, because cutting must be asked for.
+        frequencies: `corpus`, or `wordfreq:LANGUAGE`.
+        random_weights: add the same architecture untrained, drawn with `seed`.
+        rules: choices that the papers make differently.
+        budget: how large a batch may be.
+        shard: examples that are read, batched by length and merged at a time.
+        weights: what is analysed, `attention` or `norm` (see `WEIGHTS`).
+    """
+
+    max_length: int | None = None
+    frequencies: str = "corpus"
+    random_weights: bool = False
+    seed: int = 0
+    rules: Rules = field(default_factory=Rules)
+    budget: Budget = field(default_factory=Budget)
+    shard: int = field(default_factory=lambda: SHARD)
+    weights: str = WEIGHTS[0]
+
+    def shown(self, attention: LayerAttention) -> LayerAttention:
+        """What analyses are shown of a layer."""
+        return attention.by_norm() if self.weights == BY_NORM else attention
+
+
+def survey(
+    model: Model,
+    corpus: Corpus,
+    kinds: list[type[Analysis]],
+    options: Options,
+    progress: Silent,
+    *,
+    inputs: Inputs = Inputs.TEXTS,
+) -> Survey:
+    """One look over a corpus before the model sees it: sizes, annotation, facts, bad input."""
+    found = Survey(options.rules)
+    counting = any(Needs.FREQUENCIES in kind.needs for kind in kinds)
+    if counting:
+        found.frequencies = frequencies_from(options.frequencies)
+    asked = {kind.name: kind.facts(options.rules) for kind in kinds}
+    found.facts = {name: facts for name, facts in asked.items() if facts is not None}
+    for shard in shards(model, corpus, options, inputs):
+        for pieces in shard:
+            model.check_whole(pieces, options.max_length, corpus.paths[0])
+            if counting:
+                found.frequencies.count(pieces.words)
+        found.count(shard)
+    if not found.examples:
+        chosen = f" with a document like {corpus.documents!r}" if corpus.documents else ""
+        raise InputError(f"no examples{chosen} in it", corpus.paths[0])
+    if found.cut:
+        progress.say(
+            f"{corpus.name}: {found.cut:,} of {found.examples:,} {inputs} are cut to "
+            f"{options.max_length} pieces; {found.lost:,} pieces are not seen"
+        )
+    return found
+
+
+def shards(
+    model: Model, corpus: Corpus, options: Options, inputs: Inputs = Inputs.TEXTS
+) -> Iterator[list[Pieces]]:
+    """The corpus as pieces, so many examples at a time, in its own order."""
+    examples = iter(corpus) if inputs is Inputs.TEXTS else windows(model, corpus, options)
+    while shard := list(islice(examples, options.shard)):
+        yield model.encode(shard, options.max_length)
+
+
+def windows(model: Model, corpus: Corpus, options: Options) -> Iterator[Example]:
+    """The documents of a corpus as windows that are as long as the model or the user allows."""
+    limit = options.max_length or model.max_length
+    spare = 2 if marks_spaces(model.tokenizer) else 0  # a space before may split a word anew
+    sentences = (
+        (pieces.example, int((~pieces.special).sum()) + pieces.lost + spare)
+        for shard in shards(model, corpus, options)
+        for pieces in shard
+    )
+    return pack(sentences, limit - model.specials)
+
+
+@dataclass
+class Pass:
+    """One model over one corpus."""
+
+    model: Model
+    corpus: Corpus
+    survey: Survey
+    kinds: list[type[Analysis]]
+    options: Options
+    progress: Silent
+    inputs: Inputs = Inputs.TEXTS
+
+    def shards(self) -> Iterator[list[Pieces]]:
+        """The inputs, so many at a time."""
+        if self.survey.kept is not None:
+            return iter(self.survey.kept)
+        return shards(self.model, self.corpus, self.options, self.inputs)
+
+    def start(self) -> list[Analysis]:
+        """The analyses with empty tallies."""
+        shape = Shape(BUCKETS, self.model.layers, self.model.heads)
+        return [kind(shape, self.survey) for kind in self.kinds]
+
+    def skip(self, harvest: Harvest) -> None:
+        """What an earlier process had done counts as done."""
+        self.progress.advance(harvest.counts["examples"])
+
+    def work(self, shard: list[Pieces]) -> Harvest:
+        """Watch the model read one shard."""
+        harvest = Harvest()
+        for part in share(self.crew, self.batches(shard), self._read):
+            harvest.merge(part)
+        return harvest
+
+    @cached_property
+    def crew(self) -> list[Model]:
+        """Those who read."""
+        return crew_of(self.model)
+
+    def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
+        """The texts of a shard by like length."""
+        places = plan([len(pieces) for pieces in shard], self.options.budget)
+        return [[shard[place] for place in some] for some in places]
+
+    def _read(self, model: Model, batches: Hand[list[Pieces]]) -> Harvest:
+        """Watch a model read some batches."""
+        shard = [pieces for some in batches.items for pieces in some]
+        watching = Watching(self, shard)
+        with model.watch(lambda seen: watching.observe(self.options.shown(seen))) as tap:
+            for some in batches:
+                tap.forward(model.batch(some))
+                self.progress.advance(len(some))
+        harvest = watching.reap()
+        harvest.counts["examples"] = len(shard)
+        return harvest
+
+    def restore(self, harvest: Harvest, prefix: str = "") -> list[Analysis]:
+        """The analyses with the tallies of a harvest."""
+        analyses = self.start()
+        for analysis in analyses:
+            for name in analysis.tallies:
+                key = f"{prefix}{analysis.name} {name}"
+                setattr(analysis, name, harvest.tallies[key])
+        return analyses
+
+    def seconds(self) -> float:
+        """How long one reader would take, from a few texts spread over the first shard."""
+        shard = next(self.shards())
+        sample = shard[:: math.ceil(len(shard) / SAMPLE)]
+        batches = plan([len(pieces) for pieces in sample], self.options.budget)
+        analyses = self.start()
+
+        def observe(attention: LayerAttention) -> None:
+            shown = self.options.shown(attention)
+            for analysis in analyses:
+                analysis.observe(shown, shown.batch)
+
+        with self.model.watch(observe) as tap:
+            tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up
+            begin = time.perf_counter()
+            for places in batches:
+                tap.forward(self.model.batch([sample[place] for place in places]))
+            taken = time.perf_counter() - begin
+        return taken / sum(len(pieces) for pieces in sample) * self.survey.pieces
+
+
+class Watching:
+    """The analyses of a pass at work on one shard."""
+
+    def __init__(self, one: Pass, shard: list[Pieces]) -> None:
+        self.model, self.analyses, self.maps = one.model, one.start(), Maps(shard)
+        for analysis in self.analyses:
+            analysis.begin(shard)
+
+    def observe(self, attention: LayerAttention) -> None:
+        """Show one layer to all of them."""
+        for analysis in self.analyses:
+            analysis.observe(attention, attention.batch)
+        self.maps.observe(attention, attention.batch)
+
+    def reap(self, prefix: str = "") -> Harvest:
+        """What they have brought in; `prefix` stands before every name."""
+        harvest = Harvest()
+        for one in self.analyses:
+            named = {f"{prefix}{one.name} {key}": tally for key, tally in one.tallies.items()}
+            harvest.tallies |= named
+            for group, store in one.exemplars().items():
+                harvest.exemplars[f"{prefix}{one.name} {group}"] = store
+        harvest.exemplars[f"{prefix}{MAPS}"] = self.maps.finish(self.model.tokens)
+        return harvest
+
+
+def forecast(passes: list[Pass]) -> str:
+    """What will be done and how long it will take, said beforehand."""
+    first = passes[0]
+    texts = sum(one.survey.examples for one in passes)
+    pieces = sum(one.survey.pieces for one in passes)
+    seconds = sum(one.seconds() for one in passes)
+    shape = f"{first.model.layers} x {first.model.heads} heads of {first.model.name}"
+    return f"{shape} on {texts:,} texts ({pieces:,} pieces): about {duration(seconds)}"
