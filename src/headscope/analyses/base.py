@@ -1,25 +1,38 @@
-"""What an analysis is, and the register that makes it appear everywhere by being there."""
+"""What an analysis is, and the registry that makes it appear everywhere by being there."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, TypeVar
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, ClassVar, TypeVar, cast
 
-from headscope.corpus import Annotation, Facts, Pieces, Rules, Survey
+from headscope._util.plugins import did_you_mean, load_plugins, register
+from headscope.corpus import Annotation, Conventions, Facts, Pieces, Survey
 from headscope.errors import HeadscopeError
-from headscope.evidence import Exemplar, Exemplars, Shape, Statistic, Tally
+from headscope.evidence import (
+    BestHead,
+    Exemplar,
+    Exemplars,
+    RoleRule,
+    Shape,
+    Statistic,
+    Table,
+    Tally,
+)
 from headscope.model import Batch, LayerAttention
 
 
 class Needs(StrEnum):
-    """What an analysis cannot do without besides attention and annotation."""
+    """What an analysis cannot do without, besides attention and annotation."""
 
-    FREQUENCIES = "frequencies"  # how often each word occurs in it
-    VALUES = "values"  # nothing of the corpus: the model's value vectors must be in sight
+    FREQUENCIES = "frequencies"  # how often each word occurs
+    VALUES = "values"  # the model's value vectors
 
 
 class Inputs(StrEnum):
@@ -56,57 +69,79 @@ class Scene:
     arcs: tuple[Arc, ...]
 
 
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of an analysis that has none."""
+
+
+def option(default: Any, help: str) -> Any:
+    """A field of an analysis's options: its default, and its help text on the command line."""
+    return field(default=default, metadata={"help": help})
+
+
 class Analysis(ABC):
     """Observes attention as it streams by and adds to tallies.
 
     A subclass has a docstring (its first paragraph explains it in the report), keeps what it
-    counts in attributes that are tallies, and is registered by `@analysis("name")`.
+    counts in attributes that are tallies, and is registered by `@analysis("name")`. It brings all
+    of its own: what follows is everything that the command line, the run folder, the report and
+    the head cards know of it.
 
     Attributes:
-        needs: what it cannot do without besides.
-        annotation: what it cannot do without; without it the analysis is left out.
-        partly: what a part of it cannot do without, and which part that is.
+        options_type: a frozen dataclass whose fields are made by `option`.
+        tables: tables that it fills besides its numbers per head.
+        roles: the rules by which a head earns a role.
+        page: the module with its section of the report, imported when a page is made.
+        needs: what it cannot do without, besides attention and annotation.
+        annotation: the annotation without which it is left out.
+        optional_annotation: annotation that a part of it needs, and which part that is.
         inputs: what the model is to be shown.
-        shown: the statistic whose best heads are shown at work, on exemplars.
+        example_statistic: the statistic whose best heads are shown at work on examples.
     """
 
     name: ClassVar[str]
+    options_type: ClassVar[type[Any]] = NoOptions
+    tables: ClassVar[tuple[Table[Any], ...]] = ()
+    roles: ClassVar[tuple[RoleRule, ...]] = ()
+    page: ClassVar[str | None] = None
     needs: ClassVar[tuple[Needs, ...]] = ()
     annotation: ClassVar[Annotation | None] = None
-    partly: ClassVar[dict[Annotation, str]] = {}
+    optional_annotation: ClassVar[Mapping[Annotation, str]] = {}
     inputs: ClassVar[Inputs] = Inputs.TEXTS
-    shown: ClassVar[str | None] = None
+    example_statistic: ClassVar[str | None] = None
 
-    def __init__(self, shape: Shape, survey: Survey) -> None:
-        self.shape, self.survey, self.rules = shape, survey, survey.rules
-        self.start()
+    def __init__(self, shape: Shape, survey: Survey, options: Any = None) -> None:
+        self.shape, self.survey = shape, survey
+        self.conventions = survey.conventions
+        self.options = self.options_type() if options is None else options
+        self.make_tallies()
 
     @classmethod
-    def facts(cls, rules: Rules) -> Facts | None:
-        """Something that counts what the analysis wants to know of the corpus beforehand."""
+    def corpus_facts(cls, options: Any, conventions: Conventions) -> Facts | None:
+        """Something that counts what the analysis must know of the corpus beforehand."""
         return None
 
-    def begin(self, shard: list[Pieces]) -> None:
-        """Look at the texts of a shard before the model does, to choose exemplars."""
+    def begin_shard(self, shard: list[Pieces]) -> None:
+        """Look at the texts of a shard before the model does, to choose examples to show."""
 
     def exemplars(self) -> dict[str, Exemplars]:
         """Examples that a person will want to see, by the group that they are examples of."""
         return {}
 
-    def exemplary(self, group: str | None) -> list[str]:
-        """The names of the stores that have examples of a group."""
+    def example_groups(self, group: str | None) -> list[str]:
+        """The keys of `exemplars` that have examples of a group."""
         return [group or ""]
 
-    def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
-        """What the head of a row of best.parquet does on an exemplar of its group."""
-        raise NotImplementedError(f"{self.name} keeps exemplars but cannot show them")
+    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
+        """What the best head of a group does on an example of that group."""
+        raise NotImplementedError(f"{self.name} keeps examples but cannot show them")
 
-    def tables(self) -> dict[str, dict[str, list[Any]]]:
-        """What is no number per head: columns by the name of the run folder's table."""
-        return {}
+    def table_rows(self, corpus: str, weights: str) -> Iterator[object]:
+        """The rows of `tables`: instances of their row classes."""
+        return iter(())
 
     @abstractmethod
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         """Make the tallies."""
 
     @abstractmethod
@@ -128,37 +163,36 @@ _ANALYSES: dict[str, type[Analysis]] = {}
 
 
 def analysis(name: str) -> Callable[[Class], Class]:
-    """Register an analysis under a name."""
+    """Register an analysis under a name; a name that is taken is an error."""
 
-    def register(kind: Class) -> Class:
+    def add(kind: Class) -> Class:
+        register(cast(dict[str, object], _ANALYSES), "analysis", name, kind)
         kind.name = name
-        _ANALYSES[name] = kind
         return kind
 
-    return register
+    return add
 
 
 def analyses() -> dict[str, type[Analysis]]:
-    """All analyses by name.
+    """All analyses by name: those of the package, then those of plug-ins.
 
     >>> "focus" in analyses()
     True
     """
+    import headscope.analyses as package
+
+    for module in iter_modules(package.__path__):
+        if not module.name.startswith("_"):
+            import_module(f"{package.__name__}.{module.name}")
+    load_plugins("analyses")
     return dict(_ANALYSES)
 
 
-def about(kind: type) -> tuple[str, str]:
+def describe_class(kind: type) -> tuple[str, str]:
     """What an analysis or an experiment says of itself: in two sentences, and in detail."""
     text = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:")[0]
     first, _, rest = text.partition("\n\n")
     return " ".join(first.split()), " ".join(rest.split())
-
-
-def described(name: str, kind: type, found: list[Statistic]) -> dict[str, Any]:
-    """What a run's record keeps of the numbers of an analysis or an experiment."""
-    short, details = about(kind)
-    return {"analysis": name, "about": short, "details": details,
-            "statistics": [one.describe() for one in found]}  # fmt: skip
 
 
 def choose(names: list[str] | None) -> list[type[Analysis]]:
@@ -167,8 +201,39 @@ def choose(names: list[str] | None) -> list[type[Analysis]]:
     >>> [kind.name for kind in choose(["focus"])]
     ['focus']
     """
-    unknown = [name for name in names or () if name not in _ANALYSES]
-    if unknown:
-        known = ", ".join(_ANALYSES)
-        raise HeadscopeError(f"no analysis is called {unknown[0]!r}; there are {known}")
-    return [kind for name, kind in _ANALYSES.items() if names is None or name in names]
+    known = analyses()
+    for name in names or ():
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise HeadscopeError(
+                f"no analysis is called {name!r}{hint} (there are {', '.join(known)})"
+            )
+    return [kind for name, kind in known.items() if names is None or name in names]
+
+
+def resolve_options(given: Mapping[str, object]) -> dict[str, Any]:
+    """Options by the name of the analysis, from mappings or typed objects.
+
+    >>> resolve_options({"dependencies": {"possessive": True}})["dependencies"].possessive
+    True
+    """
+    known = analyses()
+    resolved = {}
+    for name, value in given.items():
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise HeadscopeError(f"options for {name!r}, which is no analysis{hint}")
+        kind = known[name].options_type
+        if isinstance(value, kind):
+            resolved[name] = value
+            continue
+        if not isinstance(value, Mapping):
+            raise HeadscopeError(f"options of {name} are a mapping or a {kind.__name__}")
+        fields = {option.name: option for option in dataclasses.fields(kind)}
+        for key in value:
+            if key not in fields:
+                hint = did_you_mean(str(key), fields)
+                there = f"it has {', '.join(fields)}" if fields else "it has none"
+                raise HeadscopeError(f"{name} has no option {key!r}{hint} ({there})")
+        resolved[name] = kind(**value)
+    return resolved

@@ -21,7 +21,7 @@ class Confidence(Analysis):
     Queries are the tokens of the text. The baseline attends to all visible tokens alike.
     """
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         self.largest, self.uniform = Tally(self.shape), Tally(self.shape, heads=1)
 
     def observe(self, attention: LayerAttention, batch: Batch) -> None:

@@ -14,7 +14,8 @@ from torch import Tensor
 from headscope.analyses.base import Analysis, Arc, Inputs, Scene, analysis
 from headscope.corpus import Annotation, Pieces, stable_hash
 from headscope.corpus.mentions import BASELINES, TYPES, Entity, entities
-from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.evidence.role_rule import OURS, RoleRule
+from headscope.evidence import BestHead, Exemplar, Exemplars, Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
 GROUPS = ("all", *TYPES)
@@ -99,17 +100,30 @@ class Coreference(Analysis):
     stand the nearest mention with the same head word, a sieve of rules, and chance.
     """
 
+    page = "headscope.analyses._coreference.section"
+    roles = (
+        RoleRule(
+            "coreferent",
+            "of all earlier mentions looks most at an antecedent in {value} of cases ({group})",
+            "accuracy",
+            0.5,
+            OURS,
+            rank=30,
+            margin=0.05,
+        ),
+    )
+
     annotation = Annotation.MENTIONS
     inputs = Inputs.WINDOWS
-    shown = "accuracy"
+    example_statistic = "accuracy"
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         self.hits = Tally(self.shape, len(GROUPS))
         self.references = Tally(self.shape, len(REFERENCES) * len(GROUPS), heads=1, layers=1)
         self._chosen: dict[Key, tuple[str, Pieces, Case]] = {}
         self._drawn: dict[Key, list[NDArray[np.int16]]] = {}
 
-    def begin(self, shard: list[Pieces]) -> None:
+    def begin_shard(self, shard: list[Pieces]) -> None:
         """Choose windows by hash, and in each a mention whose antecedent can be shown with it."""
         wanted = dict.fromkeys(TYPES, SHOWN)
         for pieces in sorted(shard, key=lambda one: (stable_hash(one.example.id), one.example.id)):
@@ -127,7 +141,7 @@ class Coreference(Analysis):
         asked, known, counts, shown = attention.visible.once(self, lambda: self._ask(batch))
         if not len(asked.query):
             return
-        words = attention.words(self.rules.pieces)
+        words = attention.words(self.conventions.pieces)
         rows = words.weights.transpose(1, 2)[asked.example, asked.query]  # (case, head, unit)
         weight, drawn = (rows * asked.candidates[:, None]).max(-1)
         hits = asked.gold.gather(1, drawn) * (weight > 0)
@@ -189,7 +203,7 @@ class Coreference(Analysis):
             stores[kind].offer(Exemplar(stable_hash(name), name, record, arrays))
         return stores
 
-    def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
+    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
         """The mention, its antecedents in the excerpt, and the mention that the head chooses."""
         record = exemplar.record
         end = record["start"] + len(record["words"])
@@ -198,7 +212,7 @@ class Coreference(Analysis):
             return word - record["start"] if record["start"] <= word < end else -1
 
         gold = tuple(inside(word) for word in record["gold"] if inside(word) >= 0)
-        choice = int(exemplar.arrays["drawn"][row["layer"], row["head"]])
+        choice = int(exemplar.arrays["drawn"][best.layer, best.head])
         right = choice in record["gold"]
         arc = Arc(inside(record["mention"]), gold, inside(choice), right)
         return Scene(exemplar.id, tuple(record["words"]), (arc,))

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from headscope.analyses._linking.linking import Linking
+from headscope.analyses._linking.linking import Linking, LinkingOptions
 from headscope.analyses._linking.offsets import best_fixed
-from headscope.analyses.base import analysis
-from headscope.corpus import Annotation, Example, Link, Rules
+from headscope.analyses.base import analysis, option
+from headscope.corpus import Annotation, Example, Link
 from headscope.corpus.relations import NOT_COUNTED, dependencies, universal
+from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 from headscope.evidence import Statistic, Tally, Unit, crossfit
 
 ALL = "all"
+
+
+DIRECTION_WORDS = {
+    "row": "the dependent looking at its head",
+    "column": "its head looking at the dependent more than others do",
+    "head-row": "the head looking at a dependent",
+}
+
+
+@dataclass(frozen=True)
+class DependencyOptions(LinkingOptions):
+    """Choices that Clark's paper and code make differently."""
+
+    possessive: bool = option(False, "Before 's, score the prediction of the 's for poss.")
+    all_words: bool = option(False, "Count punctuation and roots among all words.")
 
 
 @analysis("dependencies")
@@ -30,16 +47,35 @@ class Dependencies(Linking):
     10 points above the best fixed offset is called syntactic (Voita and others).
     """
 
+    options_type = DependencyOptions
+    page = "headscope.analyses._linking.section"
+    roles = (
+        RoleRule(
+            "syntactic",
+            "joins the words of {group}, {direction}, {value} better than the best fixed offset",
+            "gain",
+            0.10,
+            VOITA,
+            rank=10,
+            direction=ANY,
+            confirmed_by="accuracy",
+            excluded=("all", "punct"),
+            unit=Unit.POINTS,
+            directions=DIRECTION_WORDS,
+        ),
+    )
     annotation = Annotation.TREES
 
     @staticmethod
-    def links(example: Example, rules: Rules) -> Iterator[Link]:
-        return dependencies(example, rules)
+    def links(example: Example, options: DependencyOptions) -> Iterator[Link]:
+        return dependencies(
+            example, possessive=options.possessive, all_words=options.all_words
+        )
 
     @cached_property
     def pooled(self) -> dict[str, list[str]]:
         counts, labels = self.known.counts, list(self.labels)
-        groups = {ALL: [one for one in labels if self.rules.all_words or one not in NOT_COUNTED]}
+        groups = {ALL: [one for one in labels if self.options.all_words or one not in NOT_COUNTED]}
         for name in {universal(label) for label in labels} | set(labels):
             groups[name] = [one for one in labels if name in (one, universal(one))]
         groups.pop("root", None)
@@ -54,7 +90,7 @@ class Dependencies(Linking):
     def _attachment(self) -> Statistic:
         """Unlabelled attachment where every relation has its own best head, or offset."""
         labels = list(self.labels)
-        counted = [self.rules.all_words or label not in NOT_COUNTED for label in labels]
+        counted = [self.options.all_words or label not in NOT_COUNTED for label in labels]
         wide = self.hits.sums.reshape(self.shape.buckets, -1, self.hits.sums.shape[-1])
         size = len(labels)
         heads = np.concatenate([wide[..., :size], wide[..., size : 2 * size]], 1)

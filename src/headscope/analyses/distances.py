@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.base import Analysis, analysis, option
 from headscope.corpus import Pieces, stable_hash
-from headscope.evidence import Shape, Statistic, Tally, Unit, estimate, families
+from headscope.evidence import Int32, Shape, Statistic, Table, Tally, Unit, estimate, families
 from headscope.evidence.divergence import divergences
 from headscope.model import Batch, LayerAttention
 
@@ -28,6 +28,50 @@ def chosen_rows(pieces: Pieces, rate: float) -> NDArray[np.int64]:
     return np.nonzero(rng.random(len(pieces)) < rate)[0]
 
 
+@dataclass(frozen=True)
+class DistanceOptions:
+    """How much of a corpus is compared."""
+
+    rows: int = option(8192, "Rows of a large corpus that heads are compared on; 0: all.")
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A row of distances.parquet: the mean Jensen-Shannon divergence of two heads, over n rows."""
+
+    corpus: str
+    weights: str
+    layer: Int32
+    head: Int32
+    other_layer: Int32
+    other_head: Int32
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Relative:
+    """A row of families.parquet: where scaling puts a head, its cluster, its nearest relative."""
+
+    corpus: str
+    weights: str
+    layer: Int32
+    head: Int32
+    x: float
+    y: float
+    stress: float
+    cluster: Int32
+    nearest_layer: Int32
+    nearest_head: Int32
+    distance: float
+
+
+DISTANCES = Table("distances", Distance)
+FAMILIES = Table("families", Relative)
+
+
 @analysis("distances")
 class Distances(Analysis):
     """How differently two heads look, for all pairs: 0 where they look alike at every token,
@@ -40,11 +84,15 @@ class Distances(Analysis):
     dealing out layers at random among heads.
     """
 
-    def start(self) -> None:
+    options_type = DistanceOptions
+    tables = (DISTANCES, FAMILIES)
+    page = "headscope.analyses._families.section"
+
+    def make_tallies(self) -> None:
         self.size = self.shape.layers * self.shape.heads
         self.pairs = Tally(Shape(FOLDED, 1, 1), self.size * (self.size - 1) // 2)
         self.upper = np.triu_indices(self.size, 1)
-        wanted = self.rules.distance_rows
+        wanted = self.options.rows
         self.rate = min(1.0, wanted / max(1, self.survey.pieces)) if wanted else 1.0
         self._seen: list[Tensor] = []
 
@@ -119,30 +167,27 @@ class Distances(Analysis):
             "layer; p from layers dealt out at random among heads", p=found.p,
         )  # fmt: skip
 
-    def tables(self) -> dict[str, dict[str, list[Any]]]:
+    def table_rows(self, corpus: str, weights: str) -> Iterator[Distance | Relative]:
         sums, rows = self.matrices()
         if not rows.sum() or self.few:
-            return {}
-        one, other = self.upper
-        found = estimate(self.pairs.sums[:, 0, 0], self.pairs.counts[:, 0, 0], share=False)
+            return
         heads = self.shape.heads
-        pairs = {
-            "layer": one // heads, "head": one % heads,
-            "other_layer": other // heads, "other_head": other % heads,
-            "value": found.value, "low": found.low.clip(min=0), "high": found.high, "n": found.n,
-        }  # fmt: skip
+        place = (corpus, weights)
+        distance = estimate(self.pairs.sums[:, 0, 0], self.pairs.counts[:, 0, 0], share=False)
+        columns = (*self.upper, distance.value, distance.low.clip(min=0), distance.high, distance.n)
+        for first, second, *numbers in zip(*(part.tolist() for part in columns), strict=True):
+            yield Distance(*place, *divmod(first, heads), *divmod(second, heads), *numbers)
         matrix = sums.sum(0) / rows.sum()
-        made = families.scale(matrix)
+        plane = families.scale(matrix)
         cluster = families.clusters(matrix, families.tree(matrix))
         nearest = (matrix + np.diag(np.full(self.size, np.inf))).argmin(1)
-        members = {
-            "layer": self.layer, "head": np.tile(np.arange(heads), self.shape.layers),
-            "x": made.points[:, 0], "y": made.points[:, 1],
-            "stress": np.full(self.size, made.stress), "cluster": cluster,
-            "nearest_layer": nearest // heads, "nearest_head": nearest % heads,
-            "distance": matrix[np.arange(self.size), nearest],
-        }  # fmt: skip
-        plain = {"distances": pairs, "families": members}
-        return {
-            name: {key: one.tolist() for key, one in part.items()} for name, part in plain.items()
-        }
+        for head in range(self.size):
+            yield Relative(
+                *place,
+                *divmod(head, heads),
+                *plane.points[head].tolist(),
+                plane.stress,
+                int(cluster[head]),
+                *divmod(int(nearest[head]), heads),
+                float(matrix[head, nearest[head]]),
+            )

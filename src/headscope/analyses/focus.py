@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
+from headscope.evidence.role_rule import CLARK, OURS, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
@@ -30,7 +31,18 @@ class Focus(Analysis):
     baseline is the entropy of attention to all visible tokens alike.
     """
 
-    def start(self) -> None:
+    roles = (
+        RoleRule(
+            "broad",
+            "looks everywhere: its entropy is {value} of the largest possible",
+            "entropy_relative",
+            0.9,
+            f"{OURS}, after {CLARK}",
+            rank=90,
+        ),
+    )
+
+    def make_tallies(self) -> None:
         self.entropy = Tally(self.shape, len(ROWS))
         self.uniform = Tally(self.shape, len(ROWS), heads=1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.base import Analysis, Arc, Scene, analysis
+from headscope.analyses.base import Analysis, Arc, Scene, analysis, option
 from headscope.corpus import Annotation, Frame, Pieces, stable_hash
 from headscope.corpus.frames import Place, chosen, elsewhere, place
-from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.evidence.role_rule import OURS, RoleRule
+from headscope.evidence import BestHead, Exemplar, Exemplars, Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
 SHOWN = 6
@@ -41,6 +42,15 @@ class Cases:
     home: Tensor
 
 
+@dataclass(frozen=True)
+class FrameOptions:
+    """Kovaleva's filter of frames."""
+
+    sentence_words: int = option(12, "Sentences of at most this many words.")
+    element_words: int = option(3, "Core elements of at most this many words.")
+    distance: int = option(2, "Elements at least this many words away from the target.")
+
+
 @analysis("frames")
 class Frames(Analysis):
     """The largest weight from a frame element to the word that evokes the frame (its target),
@@ -52,15 +62,29 @@ class Frames(Analysis):
     ones included; a frame that fits nowhere else has no part in it.
     """
 
-    annotation = Annotation.FRAMES
-    shown = "largest"
+    options_type = FrameOptions
+    roles = (
+        RoleRule(
+            "frame",
+            "its largest weight between a frame element and the word that evokes the frame is "
+            "{value} on average",
+            "largest",
+            0.1,
+            OURS,
+            rank=40,
+            margin=0.1,
+        ),
+    )
 
-    def start(self) -> None:
+    annotation = Annotation.FRAMES
+    example_statistic = "largest"
+
+    def make_tallies(self) -> None:
         self.largest, self.elsewhere = Tally(self.shape), Tally(self.shape)
         self._chosen: dict[int, Pieces] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
 
-    def begin(self, shard: list[Pieces]) -> None:
+    def begin_shard(self, shard: list[Pieces]) -> None:
         """Choose the sentences whose ids hash lowest."""
         with_frames = [one for one in shard if any(self._seen(one))]
         with_frames.sort(key=lambda one: (stable_hash(one.example.id), one.example.id))
@@ -113,7 +137,7 @@ class Frames(Analysis):
 
     def _seen(self, pieces: Pieces) -> Iterator[Frame]:
         """The frames of a text that pass the filter and have pieces."""
-        for frame in chosen(pieces.example, self.rules):
+        for frame in chosen(pieces.example, **asdict(self.options)):
             if pieces_of(pieces, place(frame)):
                 yield frame
 
@@ -122,7 +146,7 @@ class Frames(Analysis):
         for row, pieces in enumerate(batch.pieces):
             if id(pieces) not in self._chosen:
                 continue
-            words = attention.words(self.rules.pieces)
+            words = attention.words(self.conventions.pieces)
             weights = words.weights[row] * words.units.text[row]  # (head, unit, unit)
             home = pieces.place
             drawn = []
@@ -148,9 +172,9 @@ class Frames(Analysis):
             store.offer(Exemplar(stable_hash(name), name, record, arrays))
         return {GROUP: store}
 
-    def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
+    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
         """From the last word of each element to the target, and to where the head looks most."""
-        drawn = exemplar.arrays["drawn"][row["layer"], row["head"]]
+        drawn = exemplar.arrays["drawn"][best.layer, best.head]
         arcs = [
             Arc(end - 1, (target,), int(choice), int(choice) == target)
             for (_, end, target), choice in zip(exemplar.record["arcs"], drawn, strict=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.analyses.base import Analysis, analysis
-from headscope.corpus import Annotation, Rules
+from headscope.analyses.base import Analysis, analysis, option
+from headscope.corpus import Annotation
 from headscope.corpus.features import FEATURES, features
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
@@ -25,11 +26,19 @@ HEADLINES["from all"] |= {name: f"attention to an {name}" for name in ("object",
 HEADLINES["from all"]["negation"] = "attention to a negation"
 
 
-def features_of(batch: Batch, rules: Rules) -> list[dict[str, list[int]]]:
+def features_of(batch: Batch, negations: tuple[str, ...] = ()) -> list[dict[str, list[int]]]:
     """The features of every text of a batch."""
     return batch.once(
-        features, lambda: [features(one.example, rules, one.words) for one in batch.pieces]
+        (features, negations),
+        lambda: [features(one.example, one.words, negations) for one in batch.pieces],
     )
+
+
+@dataclass(frozen=True)
+class FeatureOptions:
+    """Which words are negations."""
+
+    negations: tuple[str, ...] = option((), "Negating words of the language, instead of English.")
 
 
 @analysis("linguistic_features")
@@ -43,12 +52,13 @@ class LinguisticFeatures(Analysis):
     attends to all visible tokens alike.
     """
 
-    partly: ClassVar[dict[Annotation, str]] = {
+    options_type = FeatureOptions
+    optional_annotation: ClassVar[dict[Annotation, str]] = {
         Annotation.TAGS: "nouns, pronouns, verbs",
         Annotation.TREES: "subjects, objects",
     }
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         size = len(QUERIES) * len(GROUPS)
         self.largest = Tally(self.shape, size)
         self.uniform = Tally(self.shape, size, heads=1)
@@ -63,7 +73,7 @@ class LinguisticFeatures(Analysis):
 
     def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
         tokens = torch.zeros(len(batch.pieces), len(FEATURES), batch.ids.shape[1])
-        found = features_of(batch, self.rules)
+        found = features_of(batch, self.options.negations)
         for row, (pieces, known) in enumerate(zip(batch.pieces, found, strict=True)):
             words = np.zeros((len(FEATURES), len(pieces.words) + 1), np.float32)  # last: specials
             for place, positions in enumerate(known.values()):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from headscope.analyses._linking.linking import Linking
+from headscope.analyses._linking.linking import Linking, LinkingOptions
 from headscope.analyses.base import analysis
-from headscope.corpus import Annotation, Example, Link, Rules
+from headscope.corpus import Annotation, Example, Link
+from headscope.evidence.role_rule import ANY, VOITA, RoleRule
+from headscope.evidence import Unit
 
 
 @analysis("links")
@@ -21,10 +23,26 @@ class Links(Linking):
     places.
     """
 
+    page = "headscope.analyses._linking.section"
+    roles = (
+        RoleRule(
+            "linking",
+            "joins linked words ({group}, {direction}) {value} better than the best offset",
+            "gain",
+            0.10,
+            VOITA,
+            rank=20,
+            direction=ANY,
+            confirmed_by="accuracy",
+            excluded=("all",),
+            unit=Unit.POINTS,
+        ),
+    )
+
     annotation = Annotation.LINKS
 
     @staticmethod
-    def links(example: Example, rules: Rules) -> Iterator[Link]:
+    def links(example: Example, options: LinkingOptions) -> Iterator[Link]:
         yield from example.links
 
     @cached_property

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.relative_position import OFFSETS, WIDTH
+from headscope.evidence.role_rule import VOITA, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention, in_band
 
@@ -27,7 +28,18 @@ class OffsetArgmax(Analysis):
     random.
     """
 
-    def start(self) -> None:
+    roles = (
+        RoleRule(
+            "positional",
+            "looks, specials left out, most at the token at {group} in {value} of cases",
+            "share",
+            0.9,
+            VOITA,
+            rank=60,
+        ),
+    )
+
+    def make_tallies(self) -> None:
         self.hits = Tally(self.shape, len(OFFSETS))
         self.chance = Tally(self.shape, len(OFFSETS), heads=1)
 

@@ -14,8 +14,18 @@ from headscope.analyses._shapes.features import Tokens, features
 from headscope.analyses.base import Analysis, analysis
 from headscope.corpus import Pieces
 from headscope.corpus.shown import KEPT, chosen_for_maps, rank
+from headscope.evidence.role_rule import KOVALEVA, OURS, RoleRule
 from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
+
+
+SHOWS = {
+    "vertical": "shows columns",
+    "diagonal": "shows diagonals",
+    "vertical+diagonal": "shows columns and diagonals",
+    "block": "stays within each sentence of a pair",
+}
+"""What a head of each shape does; a heterogeneous head has no role."""
 
 
 @analysis("patterns")
@@ -29,13 +39,37 @@ class Patterns(Analysis):
     of the same model with random weights are the comparison (--random-weights).
     """
 
-    def start(self) -> None:
+    page = "headscope.analyses._shapes.section"
+    roles = (
+        *(
+            RoleRule(
+                shape,
+                f"{words} in {{value}} of its maps",
+                "shape",
+                0.5,
+                f"{OURS}, after {KOVALEVA}",
+                rank=100 + number,
+                groups=(shape,),
+            )
+            for number, (shape, words) in enumerate(SHOWS.items())
+        ),
+        RoleRule(
+            "matching",
+            "looks at tokens' twins in the other sentence in {value} of its maps",
+            "matching",
+            0.5,
+            OURS,
+            rank=110,
+        ),
+    )
+
+    def make_tallies(self) -> None:
         self.shapes = Tally(self.shape, len(SHAPES))
         self.matching = Tally(self.shape)
         self._kept: dict[int, Pieces] = {}
         self._probabilities: dict[int, list[NDArray[np.float32]]] = {}
 
-    def begin(self, shard: list[Pieces]) -> None:
+    def begin_shard(self, shard: list[Pieces]) -> None:
         self._kept = {id(pieces): pieces for pieces in chosen_for_maps(shard)}
         self._probabilities = {key: [] for key in self._kept}
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.corpus import Pieces
+from headscope.evidence.role_rule import OURS, VOITA, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
@@ -27,9 +28,22 @@ class RareWords(Analysis):
     count all alike. The baseline picks a visible token of the text at random.
     """
 
+    roles = (
+        RoleRule(
+            "rare words",
+            "looks most at one of the two rarest words of the text in {value} of cases",
+            "share",
+            0.5,
+            f"{OURS}, after {VOITA}",
+            rank=50,
+            groups=("two rarest",),
+            margin=0.25,
+        ),
+    )
+
     needs = (Needs.FREQUENCIES,)
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         self.hits = Tally(self.shape, len(GROUPS))
         self.chance = Tally(self.shape, len(GROUPS), heads=1)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
+from headscope.evidence.role_rule import CLARK, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
@@ -19,6 +20,14 @@ HEADLINES = {
 }
 
 
+NEIGHBOURS = (
+    ("previous token", "before", "-1"),
+    ("next token", "after", "+1"),
+    ("same token", "itself", "0"),
+)
+"""Roles: their names, the token in words, its offset."""
+
+
 @analysis("relative_position")
 class RelativePosition(Analysis):
     """Mean attention to the token so many places before or after. A head near 1 at -1 looks at
@@ -29,7 +38,20 @@ class RelativePosition(Analysis):
     all visible tokens alike.
     """
 
-    def start(self) -> None:
+    roles = tuple(
+        RoleRule(
+            name,
+            f"puts {{value}} of its attention on the token {place}",
+            "weight",
+            0.5,
+            CLARK,
+            rank=70 + number,
+            groups=(offset,),
+        )
+        for number, (name, place, offset) in enumerate(NEIGHBOURS)
+    )
+
+    def make_tallies(self) -> None:
         self.weight = Tally(self.shape, len(OFFSETS))
         self.uniform = Tally(self.shape, len(OFFSETS), heads=1)
 

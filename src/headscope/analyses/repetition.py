@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, Inputs, analysis
+from headscope.evidence.role_rule import LENS, OURS, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
@@ -26,9 +27,21 @@ class Repetition(Analysis):
     places. The baseline attends to all visible tokens alike.
     """
 
+    roles = (
+        RoleRule(
+            "decoder",
+            "on tokens that come twice, puts {value} of its attention on {group}",
+            "weight",
+            0.4,
+            f"{OURS}, after {LENS}",
+            rank=120,
+            excluded=("first",),
+        ),
+    )
+
     inputs = Inputs.REPEATED
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         self.weight = Tally(self.shape, 2 * len(PLACES))
         self.uniform = Tally(self.shape, 2 * len(PLACES), heads=1)
 

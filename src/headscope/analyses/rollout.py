@@ -52,7 +52,7 @@ class Rollout(Analysis):
     is the same with heads that attend to all visible tokens alike.
     """
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         size = len(ROWS) * len(GROUPS)
         self.mass = Tally(self.shape, size, heads=1)
         self.uniform = Tally(self.shape, size, heads=1)
@@ -76,7 +76,7 @@ class Rollout(Analysis):
             yield Statistic(
                 "rolled_out", self.mass.part(part), self.uniform.part(part), Unit.SHARE,
                 "how much of a token's vector after this layer comes from such tokens",
-                GROUPS, direction, together=True,
+                GROUPS, direction, per_layer=True,
                 headlines={"itself": "itself, rolled out"} if place == 0 else {},
             )  # fmt: skip
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
+from headscope.evidence.role_rule import CLARK, OURS, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
 
@@ -25,6 +26,14 @@ HEADLINES = {
 }
 
 
+RESTING = (
+    ("first token", "rests on the first token with {value} of its attention", "first"),
+    ("separator", "rests on separators with {value} of its attention", "separator"),
+    ("punctuation", "puts {value} of its attention on punctuation", "punctuation"),
+)
+"""Roles: their names, what such a head does, the group of keys."""
+
+
 @analysis("special_tokens")
 class SpecialTokens(Analysis):
     """Mean attention mass on tokens by role: the first token, separators, full stops and commas,
@@ -35,7 +44,22 @@ class SpecialTokens(Analysis):
     baseline attends to all visible tokens alike.
     """
 
-    def start(self) -> None:
+    page = "headscope.analyses._special_tokens.section"
+    roles = tuple(
+        RoleRule(
+            name,
+            words,
+            "mass",
+            0.5,
+            f"{OURS}, after {CLARK}",
+            rank=80 + number,
+            groups=(group,),
+            direction="from all",
+        )
+        for number, (name, words, group) in enumerate(RESTING)
+    )
+
+    def make_tallies(self) -> None:
         self.mass = Tally(self.shape, len(QUERIES) * len(KEYS))
         self.uniform = Tally(self.shape, len(QUERIES) * len(KEYS), heads=1)
 

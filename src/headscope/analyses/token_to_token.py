@@ -90,7 +90,7 @@ class TokenToToken(Analysis):
 
     annotation = Annotation.TREES
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         self.weight, self.matched = Tally(self.shape, len(GROUPS)), Tally(self.shape, len(GROUPS))
         self.largest = Tally(self.shape, len(GROUPS))
         self.uniform = Tally(self.shape, len(GROUPS), heads=1)
@@ -101,7 +101,7 @@ class TokenToToken(Analysis):
         )
         if not len(known.query):
             return
-        words = attention.words(self.rules.pieces)
+        words = attention.words(self.conventions.pieces)
         examples = len(batch.pieces)
         found = words.weights.transpose(1, 2)[known.example, known.query, :, known.key]
         free = (known.free > 0)[:, None]
@@ -128,7 +128,7 @@ class TokenToToken(Analysis):
         table = [
             (row, group, query, key)
             for row, (pieces, found) in enumerate(
-                zip(batch.pieces, features_of(batch, self.rules), strict=True)
+                zip(batch.pieces, features_of(batch), strict=True)
             )
             for group, query, key in seen(pieces, found)
         ]
@@ -147,7 +147,7 @@ class TokenToToken(Analysis):
         examples = len(batch.pieces)
         counts = _by_group((known.free > 0)[:, None].float(), known, examples)
         texts = (_by_group(torch.ones_like(slot)[:, None], known, examples) > 0).float()
-        even = attention.uniform.words(self.rules.pieces).weights[example, :, query, key]
+        even = attention.uniform.words(self.conventions.pieces).weights[example, :, query, key]
         return known, counts, texts, _largest(even, known, examples)
 
     def statistics(self) -> Iterator[Statistic]:

@@ -25,7 +25,7 @@ class ValueNorms(Analysis):
 
     needs = (Needs.VALUES,)
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         self.norm = Tally(self.shape, len(ROLES))
         self.even = Tally(self.shape, len(ROLES), heads=1)
 

@@ -3,6 +3,7 @@
 from headscope.corpus.annotation import Annotation
 from headscope.corpus.batching import Budget, plan
 from headscope.corpus.buckets import BUCKETS, bucket_of, stable_hash
+from headscope.corpus.conventions import Conventions
 from headscope.corpus.corpus import Corpus, read
 from headscope.corpus.example import Example, Frame, Link, Mention
 from headscope.corpus.files import word_list
@@ -10,7 +11,6 @@ from headscope.corpus.frequencies import frequencies_from
 from headscope.corpus.pieces import Pieces, cut, encode, marks_spaces
 from headscope.corpus.readers.glue import LAYOUTS
 from headscope.corpus.repeated import repeated_tokens
-from headscope.corpus.rules import Rules
 from headscope.corpus.survey import Facts, Survey
 from headscope.corpus.windows import pack
 
@@ -19,6 +19,7 @@ __all__ = [
     "LAYOUTS",
     "Annotation",
     "Budget",
+    "Conventions",
     "Corpus",
     "Example",
     "Facts",
@@ -26,7 +27,6 @@ __all__ = [
     "Link",
     "Mention",
     "Pieces",
-    "Rules",
     "Survey",
     "bucket_of",
     "cut",

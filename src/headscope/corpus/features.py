@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from headscope.corpus.example import Example
 from headscope.corpus.relations import universal
-from headscope.corpus.rules import Rules
 
 ENGLISH_NEGATIONS = """
 no not n't n’t nt never none nobody nothing nowhere neither nor cannot without
@@ -31,15 +30,16 @@ FEATURES = ("noun", "pronoun", "verb", "subject", "object", "negation")
 
 
 def features(
-    example: Example, rules: Rules, words: Sequence[str] | None = None
+    example: Example, words: Sequence[str] | None = None, negations: Sequence[str] = ()
 ) -> dict[str, list[int]]:
     """Positions of the words that have each feature; a feature nobody annotated is empty.
 
     Args:
         words: those of the text where the corpus has not split it, and those of both of a pair.
+        negations: negating words instead of the English ones.
 
     >>> example = Example("1", words=("She", "never", "slept"), upos=("PRON", "ADV", "VERB"))
-    >>> {name: words for name, words in features(example, Rules()).items() if words}
+    >>> {name: words for name, words in features(example).items() if words}
     {'pronoun': [0], 'verb': [2], 'negation': [1]}
     """
     found: dict[str, list[int]] = {name: [] for name in FEATURES}
@@ -51,13 +51,13 @@ def features(
         name = RELATIONS.get(relation) or RELATIONS.get(universal(relation))
         if name and relation not in NO_SUBJECTS:
             found[name].append(word)
-    found["negation"] = _negations(example, rules, example.words if words is None else words)
+    found["negation"] = _negations(example, example.words if words is None else words, negations)
     return found
 
 
-def _negations(example: Example, rules: Rules, words: Sequence[str]) -> list[int]:
+def _negations(example: Example, words: Sequence[str], negations: Sequence[str]) -> list[int]:
     """Whole words of the list, and words that Universal Dependencies marks as negative."""
-    listed = frozenset(rules.negations or ENGLISH_NEGATIONS.split())
+    listed = frozenset(negations or ENGLISH_NEGATIONS.split())
     found = {word for word, text in enumerate(words) if text.lower() in listed}
     marked = {word for word, one in enumerate(example.features) if "Polarity=Neg" in one}
     return sorted(found | marked)

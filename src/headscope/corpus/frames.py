@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.corpus.example import Example, Frame
-from headscope.corpus.rules import Rules
 
 Span = tuple[int, int]
 Place = tuple[int, tuple[Span, ...]]
 """A target word and the spans of its elements."""
 
 
-def chosen(example: Example, rules: Rules) -> Iterator[Frame]:
+def chosen(
+    example: Example, *, sentence_words: int, element_words: int, distance: int
+) -> Iterator[Frame]:
     """The frames that pass the filter: short sentences, short core elements, far enough away.
 
     Near to the target a head that looks at its neighbours would do as well.
     """
-    if len(example.words) > rules.frame_words:
+    if len(example.words) > sentence_words:
         return
     for frame in example.frames:
         if frame.elements and all(
-            end - start <= rules.element_words
-            and min(abs(word - frame.target) for word in range(start, end)) >= rules.distance
+            end - start <= element_words
+            and min(abs(word - frame.target) for word in range(start, end)) >= distance
             for _, start, end in frame.elements
         ):
             yield frame

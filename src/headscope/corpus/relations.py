@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.corpus.example import Example, Link
-from headscope.corpus.rules import Rules
 
 NOWHERE = -1
 """The target of a root."""
@@ -14,21 +13,25 @@ NOT_COUNTED = frozenset({"punct", "root"})
 POSSESSIVE = frozenset({"'s", "s'", "’s", "s’"})
 
 
-def dependencies(example: Example, rules: Rules) -> Iterator[Link]:
+def dependencies(
+    example: Example, *, possessive: bool = False, all_words: bool = False
+) -> Iterator[Link]:
     """From every word to its syntactic head, labelled with the relation.
 
-    Roots have no head among the words: they are left out unless all words are to count.
+    Args:
+        possessive: before `'s`, score the prediction of the `'s` for `poss` (Clark's code).
+        all_words: include roots, which have no head among the words.
 
     >>> example = Example("1", words=("Cats", "sleep"), heads=(1, -1), relations=("nsubj", "root"))
-    >>> [(link.source, link.target, link.label) for link in dependencies(example, Rules())]
+    >>> [(link.source, link.target, link.label) for link in dependencies(example)]
     [(0, 1, 'nsubj')]
     """
     following = (*example.words[1:], "")
     for word, (head, relation) in enumerate(zip(example.heads, example.relations, strict=True)):
         if head >= 0:
-            shifted = rules.possessive and relation == "poss" and following[word] in POSSESSIVE
+            shifted = possessive and relation == "poss" and following[word] in POSSESSIVE
             yield Link(word + shifted, head, relation)
-        elif rules.all_words:
+        elif all_words:
             yield Link(word, NOWHERE, "root")
 
 

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from headscope.corpus.annotation import Annotation, carried
 from headscope.corpus.buckets import bucket_of
+from headscope.corpus.conventions import Conventions
 from headscope.corpus.frequencies import Frequencies
 from headscope.corpus.pieces import Pieces
-from headscope.corpus.rules import Rules
 
 KEPT = 4096
 """Texts that are kept between the survey and the pass: a bound on memory."""
@@ -22,8 +22,8 @@ class Facts(Protocol):
     def count(self, shard: list[Pieces]) -> None:
         """Look at some texts."""
 
-    def lacking(self) -> str | None:
-        """Why the analysis cannot be done after all."""
+    def missing(self) -> str | None:
+        """Why the analysis cannot be done after all; None where it can."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Survey:
         kept: the texts themselves where they are few, so that they need not be read again.
     """
 
-    rules: Rules = field(default_factory=Rules)
+    conventions: Conventions = field(default_factory=Conventions)
     examples: int = 0
     pieces: int = 0
     longest: int = 0

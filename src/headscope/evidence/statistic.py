@@ -5,33 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.evidence.head_table import BestHead, HeadRow
 from headscope.evidence.interval import Floats, corrected, difference, estimate
 from headscope.evidence.tally import Tally
+from headscope.evidence.unit import Unit
 
-COLUMNS = (
-    "corpus", "weights", "analysis", "statistic", "group", "direction", "layer", "head",
-    "value", "low", "high", "n", "baseline", "p", "q",
-)  # fmt: skip
-"""The columns of heads.parquet."""
-
-Rows = dict[str, list[Any]]
-
-
-class Unit(StrEnum):
-    """What a value is."""
-
-    SHARE = "share"  # of attention or of cases, 0 to 1
-    POINTS = "points"  # a difference of shares, -1 to 1
-    NATS = "nats"  # entropy, divergence
-    GAINED = "nats gained"  # a difference of such, or of log-odds, on either side of 0
-    TIMES = "times"  # a multiple of what it is compared with
-    GRADIENT = "gradient"  # how much a loss changes with something
+Columns = dict[str, list[Any]]
+"""Columns of a `HeadRow` while they are being filled."""
+Row = TypeVar("Row", bound=HeadRow)
+NAMES = (
+    "statistic",
+    "group",
+    "direction",
+    "layer",
+    "head",
+    "value",
+    "low",
+    "high",
+    "n",
+    "baseline",
+    "p",
+)
+"""The columns of a row between its place (corpus, weights, analysis) and q."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Statistic:
             (the empty string where there are no groups).
         null: what the test compares with, where that is not the baseline.
         p: of a test that was made elsewhere, for a number of the model as a whole.
-        together: it is a number of all heads of a layer together.
+        per_layer: it is a number of all heads of a layer together.
     """
 
     name: str
@@ -77,19 +77,19 @@ class Statistic:
     headlines: dict[str, str] = field(default_factory=dict)
     null: Null | None = None
     p: float | None = None
-    together: bool = False
+    per_layer: bool = False
 
     @property
-    def whole(self) -> bool:
+    def per_model(self) -> bool:
         """Whether no head has a part in it."""
         return self.tally.sums.shape[1:3] == (1, 1) and self.baseline is None
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
         """Axes of the tally that are pooled for each kind of row: head, layer, model."""
-        if self.whole:
+        if self.per_model:
             return ((1, 2),)
-        return ((2,), (1, 2)) if self.together else ((), (2,), (1, 2))
+        return ((2,), (1, 2)) if self.per_layer else ((), (2,), (1, 2))
 
     def describe(self) -> dict[str, Any]:
         """What the run's record keeps, so that a reader knows what the numbers are."""
@@ -97,7 +97,7 @@ class Statistic:
             "statistic": self.name,
             "direction": self.direction,
             "groups": list(self.groups),
-            "unit": str(self.unit),
+            "unit": self.unit.name,
             "about": self.about,
             "headlines": self.headlines,
         }
@@ -136,13 +136,15 @@ class _Parts:
         return (*known, self.null, self.null_counts, self.spread)
 
 
-def rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str) -> Rows:
+def head_rows(
+    statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str
+) -> list[HeadRow]:
     """Rows per head, per layer (head null), for the model (both null).
 
     A layer's value pools its heads, the model's pools its layers: sums over sums. q is corrected
     over all heads, groups and directions of a statistic.
     """
-    table: Rows = {column: [] for column in COLUMNS}
+    columns: Columns = {name: [] for name in NAMES}
     for statistic in statistics:
         parts = _Parts.of(statistic)
         for pooled in statistic.levels:
@@ -150,17 +152,19 @@ def rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weights: s
             places = np.indices(level.sums.shape[1:]).reshape(3, -1)
             layers = np.full(places.shape[1], -1) if 1 in pooled else places[0]
             heads = np.full(places.shape[1], -1) if 2 in pooled else places[1]
-            _append(table, statistic, level, (layers, heads, places[2]), tested=not pooled)
-    return _finish(table, analysis, corpus, weights)
+            _append(columns, statistic, level, (layers, heads, places[2]), tested=not pooled)
+    return _finish(HeadRow, columns, (corpus, weights, analysis))
 
 
-def best_rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str) -> Rows:
+def best_rows(
+    statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str
+) -> list[BestHead]:
     """The best head of each group, chosen on one half of the buckets and scored on the other.
 
     The head named is the one chosen on all data; value, interval and test are cross-fitted, so
     that the luck of the choice is not in them.
     """
-    table: Rows = {column: [] for column in COLUMNS}
+    columns: Columns = {name: [] for name in NAMES}
     for statistic in statistics:
         if () not in statistic.levels:
             continue
@@ -170,8 +174,8 @@ def best_rows(statistics: Sequence[Statistic], analysis: str, corpus: str, weigh
             overall = _argmax(flat[0].sum(0) / flat[1].sum(0))
         heads = statistic.tally.sums.shape[2]
         places = (overall // heads, overall % heads, np.arange(len(overall)))
-        _append(table, statistic, chosen, places, tested=True)
-    return _finish(table, analysis, corpus, weights)
+        _append(columns, statistic, chosen, places, tested=True)
+    return _finish(BestHead, columns, (corpus, weights, analysis))
 
 
 def crossfit(values: Floats, sums: Floats, counts: Floats) -> Floats:
@@ -201,47 +205,51 @@ def _argmax(ratios: Floats) -> NDArray[np.int64]:
 
 
 def _append(
-    table: Rows,
+    columns: Columns,
     statistic: Statistic,
     parts: _Parts,
     places: tuple[NDArray[np.int64], ...],
     tested: bool,
 ) -> None:
     """Add rows for (bucket, layer, head, group) parts; places: their layers, heads, groups."""
-    found = estimate(parts.sums, parts.counts, statistic.unit is Unit.SHARE)
+    estimated = estimate(parts.sums, parts.counts, statistic.unit.bounded)
     with np.errstate(invalid="ignore", divide="ignore"):
         baseline = parts.base.sum(0) / parts.base_counts.sum(0)
-    p = np.full(found.value.shape, np.nan)
+    p = np.full(estimated.value.shape, np.nan)
     if statistic.p is not None:  # with too few documents nothing is claimed
-        p = np.where(np.isnan(found.low), np.nan, statistic.p)
+        p = np.where(np.isnan(estimated.low), np.nan, statistic.p)
     if tested:
         with np.errstate(invalid="ignore", divide="ignore"):
-            known = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
+            spread = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
         pairs = (parts.sums, parts.counts, parts.null, parts.null_counts)
-        p = difference(*pairs, known, above=statistic.null is not None)[1]
-    filled = found.n.ravel() > 0
+        p = difference(*pairs, spread, above=statistic.null is not None)[1]
+    filled = estimated.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)
-    table["layer"] += [None if layer < 0 else layer for layer in layers]
-    table["head"] += [None if head < 0 else head for head in heads]
-    table["group"] += [names[group] for group in groups]
-    table["n"] += [int(n) for n in found.n.ravel()[filled]]
-    columns = {"value": found.value, "low": found.low, "high": found.high}
-    for column, values in (columns | {"baseline": baseline, "p": p}).items():
-        numbers = values.ravel()[filled].tolist()
-        table[column] += [None if math.isnan(number) else number for number in numbers]
-    table["statistic"] += [statistic.name] * len(groups)
-    table["direction"] += [statistic.direction] * len(groups)
+    columns["layer"] += [None if layer < 0 else layer for layer in layers]
+    columns["head"] += [None if head < 0 else head for head in heads]
+    columns["group"] += [names[group] for group in groups]
+    columns["n"] += [int(n) for n in estimated.n.ravel()[filled]]
+    numbers = {"value": estimated.value, "low": estimated.low, "high": estimated.high}
+    for column, values in (numbers | {"baseline": baseline, "p": p}).items():
+        columns[column] += [_number(value) for value in values.ravel()[filled].tolist()]
+    columns["statistic"] += [statistic.name] * len(groups)
+    columns["direction"] += [statistic.direction] * len(groups)
 
 
-def _finish(table: Rows, analysis: str, corpus: str, weights: str) -> Rows:
-    """Fill in q, corrected over everything that has the name of a statistic, and the constants."""
-    size = len(table["value"])
-    names = np.array(table["statistic"], dtype=object)
-    p = np.array([np.nan if one is None else one for one in table["p"]])
-    q = np.full(size, np.nan)
-    for name in dict.fromkeys(table["statistic"]):
+def _finish(kind: type[Row], columns: Columns, place: tuple[str, str, str]) -> list[Row]:
+    """Correct p over everything that has the name of a statistic, and make the rows."""
+    names = np.array(columns["statistic"], dtype=object)
+    p = np.array([np.nan if value is None else value for value in columns["p"]])
+    q = np.full(len(p), np.nan)
+    for name in dict.fromkeys(columns["statistic"]):
         q[names == name] = corrected(p[names == name])
-    table["q"] = [None if math.isnan(one) else one for one in q.tolist()]
-    constants = {"corpus": corpus, "weights": weights, "analysis": analysis}
-    return table | {column: [value] * size for column, value in constants.items()}
+    values = zip(*(columns[name] for name in NAMES), strict=True)
+    return [
+        kind(*place, *row, _number(corrected_p))
+        for row, corrected_p in zip(values, q.tolist(), strict=True)
+    ]
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

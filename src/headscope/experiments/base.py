@@ -1,55 +1,78 @@
-"""A study that is kept: found done, gone on with, or begun, in a run folder or in memory."""
+"""Experiments: prepared, run shard by shard, turned into tables and a page, all in one way."""
 
 from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from headscope._util.progress import Silent, progress_for_terminal
-from headscope.runs import FORMAT, Results, RunFolder, check_folder
-from headscope.runs.found import Found
-
-Work = Callable[[RunFolder | None], Results]
-"""Does the work, shard by shard into the folder if there is one, and makes the tables."""
+from headscope.runs import ResultBuilder, RunFolder, RunResults, Study, check_folder
+from headscope.runs.record import COMPLETE
 
 
-def recorded(
-    study: dict[str, Any],
-    prepare: Callable[[Silent], Work],
+class Experiment(ABC):
+    """A computation whose results go to a run folder.
+
+    A subclass lives in `compute.py` of its experiment's folder; beside it stand the public
+    function (`__init__.py`), its tables (`tables.py`), its page (`section.py`) and its verb
+    (`command.py`). The constructor takes what the user asked for and does nothing costly.
+
+    Attributes:
+        name: as it stands in `run.json`.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def study(self) -> Study:
+        """What identifies the study; the same study in the same folder is resumed."""
+
+    @abstractmethod
+    def prepare(self, progress: Silent) -> None:
+        """Do whatever can fail on bad input, before the folder is touched."""
+
+    @abstractmethod
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Do the work, shard by shard into the folder if there is one, and fill the tables."""
+
+
+def run_study(
+    experiment: Experiment,
     *,
-    out: str | Path | None,
-    progress: Silent | None,
-    command: Sequence[str],
-) -> Found:
-    """Do a study unless it is done already; the report is written beside its tables.
+    out: str | Path | None = None,
+    progress: Silent | None = None,
+    command: Sequence[str] = (),
+) -> RunResults:
+    """Run a study: load it if complete, resume it if interrupted, otherwise start it.
+
+    The report is written beside its tables.
 
     Args:
-        study: what identifies it; the same study in the same folder goes on where it stopped.
-        prepare: whatever can fail on bad input, before the folder is touched.
+        out: the run folder; None keeps the results in memory.
+        command: what the user typed, for the record.
     """
+    study = experiment.study()
     earlier = check_folder(Path(out), study) if out is not None else None
-    if earlier and earlier["status"] == "complete":
-        return Found.read(out or "")
+    if earlier and out is not None and earlier.status == COMPLETE:
+        return RunResults.read(out)
     system = {"python": platform.python_version(), "platform": platform.platform()}
-    about = {"command": list(command) or sys.argv, "system": system, "format": FORMAT}
+    typed = list(command) or sys.argv
     with progress or progress_for_terminal() as shown:
-        work = prepare(shown)
+        experiment.prepare(shown)
         if out is None:
-            return _found(work(None), about, study)
-        with RunFolder(Path(out), study, about) as folder:
-            found = _found(work(folder), about, study)
-            folder.finish(found)
-            found.report(Path(out) / "report.html")
-            return found
-
-
-def _found(results: Results, about: dict[str, Any], study: dict[str, Any]) -> Found:
-    results.record = about | {"study": study} | results.record
-    return Found(**vars(results))
+            results = experiment.compute(None).results(study)
+            results.record.command, results.record.system = typed, system
+            return results
+        with RunFolder(Path(out), study, typed, system) as folder:
+            results = experiment.compute(folder).results(study)
+            folder.finish(results)
+            results.report(Path(out) / "report.html")
+            return results
 
 
 def versions() -> dict[str, str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from typing import Any
 
-Row = dict[str, Any]
+from headscope.evidence.example_tables import ArcsRow
 
 SIGN = 7.4
 """Width of a letter, in pixels; a wide one (Chinese, Korean) has twice that."""
@@ -46,13 +45,13 @@ class Picture:
         return f"{self.right} of {self.asked} right{note}"
 
 
-def picture(row: Row) -> Picture:
+def picture(row: ArcsRow) -> Picture:
     """Draw a row of arcs.parquet."""
-    middles, width = _places(row["words"])
-    pairs = list(zip(row["source"], row["gold"], row["drawn"], row["right"], strict=True))
+    middles, width = _places(row.words)
+    pairs = list(zip(row.source, row.gold, row.drawn, row.right, strict=True))
     spans = [abs(s - end) for s, gold, drawn, _ in pairs for end in (*gold, drawn) if end >= 0]
     reach = 0.75 * LEVEL * min(max(spans, default=1), TALLEST) + 6  # a curve's top: 3/4 of level
-    words = row["words"]
+    words = row.words
     curves = []
     for source, gold, drawn, right in pairs:
         for end in gold:
@@ -65,8 +64,11 @@ def picture(row: Row) -> Picture:
     beyond = sum(drawn < 0 for _, _, drawn, _ in pairs)
     placed = list(zip(middles, words, strict=True))
     height = 2 * reach + 26
-    return Picture(row["example"], width, height, reach + 17, placed, curves,
-                   sum(row["right"]), len(pairs), beyond)  # fmt: skip
+    line = reach + 17
+    right = sum(row.right)
+    return Picture(
+        row.example, width, height, line, placed, curves, right, len(pairs), beyond
+    )
 
 
 def _places(words: list[str]) -> tuple[list[float], float]:

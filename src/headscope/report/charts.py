@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import altair as alt
 
 from headscope._util.naming import head_name
+from headscope.evidence import HeadRow, Unit
 
-Row = dict[str, Any]
-
+Datum: TypeAlias = dict[str, Any]
+"""A row of a chart's data, as Vega-Lite reads it: JSON."""
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-"""Okabe and Ito's: told apart by colour-blind readers."""
+"""Okabe and Ito's palette: colour-blind readers can tell its colours apart."""
 RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
 """One hue, white to dark: more ink, more attention; also in grey and on paper."""
 AROUND = ["#d55e00", "#ffffff", "#08306b"]
 """For differences: white is none."""
 POINTS = "format(100 * datum.value, '+.2~r')"
-UNITS = {"share": ("share", ".1%"), "points": ("points", "+.1%"), "nats": ("nats", ".2f"),
-         "times": ("times", ".2f"), "nats gained": ("nats", "+.3f"),
-         "cosine": ("cosine", ".3f"), "gradient": ("gradient", ".3~g")}  # fmt: skip
-
 
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart
 HEADS, LAYERS = alt.NamedData(name="heads"), alt.NamedData(name="layers")
@@ -38,32 +36,38 @@ class Chart:
     title: str
     caption: str
     drawing: Drawing
-    heads: list[Row] = field(default_factory=list)
-    layers: list[Row] = field(default_factory=list)
+    heads: list[Datum] = field(default_factory=list)
+    layers: list[Datum] = field(default_factory=list)
     wide: bool = False
-    other: dict[str, list[Row]] = field(default_factory=dict)
+    other: dict[str, list[Datum]] = field(default_factory=dict)
 
     def spec(self) -> dict[str, Any]:
         """The chart as Vega-Lite."""
-        data = {"heads": _slim(self.heads), "layers": _slim(self.layers)} | self.other
+        data = {"heads": self.heads, "layers": self.layers} | self.other
         return spec(self.drawing) | {
             "datasets": {name: rows for name, rows in data.items() if rows}
         }
 
 
-def _slim(rows: list[Row]) -> list[Row]:
-    """Only what a chart shows."""
-    keep = ("layer", "head", "group", "value", "low", "high", "baseline", "n", "series",
-            "change", "effect")  # fmt: skip
-    return [
-        {column: row[column] for column in keep if row.get(column) is not None}
-        | {"name": head_name(row["layer"], row["head"])}
-        for row in rows
-    ]
+def datum(layer: int | None, head: int | None, value: float, **extra: object) -> Datum:
+    """The data of one head or layer; what is None is left out.
+
+    >>> datum(2, 3, 0.5, low=0.4, high=0.6, baseline=None)["name"]
+    'L2.H3'
+    """
+    columns = {"layer": layer, "head": head, "value": value} | extra
+    known = {name: item for name, item in columns.items() if item is not None}
+    return known | {"name": head_name(layer, head)}
 
 
-def _tooltip(unit: str) -> list[alt.Tooltip]:
-    style = UNITS[unit][1]
+def head_datum(row: HeadRow, **extra: object) -> Datum:
+    """The data of a number of heads.parquet."""
+    evidence = {"low": row.low, "high": row.high, "baseline": row.baseline, "n": row.n}
+    return datum(row.layer, row.head, row.value, group=row.group, **evidence, **extra)
+
+
+def _tooltip(unit: Unit) -> list[alt.Tooltip]:
+    style = unit.chart_format
     return [
         alt.Tooltip("name:N", title="head"),
         alt.Tooltip("value:Q", title="value", format=style),
@@ -74,20 +78,17 @@ def _tooltip(unit: str) -> list[alt.Tooltip]:
     ]
 
 
-def _axis(unit: str) -> alt.Axis:
-    if unit == "points":
+def _axis(unit: Unit) -> alt.Axis:
+    if unit.percent and unit.signed:
         return alt.Axis(labelExpr=POINTS)
-    if unit == "nats gained":
-        return alt.Axis(format="+.3~f")
-    return alt.Axis(format={"share": "%", "gradient": ".3~g"}.get(unit, ".2~f"))
+    return alt.Axis(format=unit.axis_format)
 
 
-def _ink(rows: list[Row], unit: str) -> alt.Color:
+def _ink(rows: Sequence[Datum], unit: Unit) -> alt.Color:
     """The colour of a value. Shares have one scale in all charts, so that charts compare; theirs
     and that of differences follow the square root, so that small ones can be seen.
     """
-    share = unit == "share"
-    if unit in ("points", "nats gained"):  # around 0: blue above, orange below
+    if unit.signed:  # around 0: blue above, orange below
         reach = max((abs(row["value"]) for row in rows), default=0) or 1.0
         return alt.Color(
             "value:Q",
@@ -95,12 +96,13 @@ def _ink(rows: list[Row], unit: str) -> alt.Color:
                 range=AROUND, domain=[-reach, 0, reach], type="sqrt", interpolate="rgb"
             ),
             legend=alt.Legend(
-                title=UNITS[unit][0],
+                title=unit.axis,
                 gradientLength=110,
                 values=[-reach, -reach / 4, 0, reach / 4, reach],
-                labelExpr=POINTS if unit == "points" else "format(datum.value, '+.2~r')",
+                labelExpr=POINTS if unit.percent else "format(datum.value, '+.2~r')",
             ),
         )
+    share = unit.bounded
     top = 1.0 if share else max((row["value"] for row in rows), default=1.0)
     return alt.Color(
         "value:Q",
@@ -108,7 +110,7 @@ def _ink(rows: list[Row], unit: str) -> alt.Color:
             range=RAMP, domain=[0, top], type="sqrt" if share else "linear", interpolate="rgb"
         ),
         legend=alt.Legend(
-            title=UNITS[unit][0],
+            title=unit.axis,
             format="%" if share else ".2~r",
             gradientLength=110,
             values=[0, 0.05, 0.25, 0.5, 1] if share else alt.Undefined,
@@ -116,7 +118,7 @@ def _ink(rows: list[Row], unit: str) -> alt.Color:
     )
 
 
-def heat_map(rows: list[Row], unit: str) -> Drawing:
+def heat_map(rows: Sequence[Datum], unit: Unit) -> Drawing:
     """Layer by head: how dark a cell is says how large the value is."""
     drawing: Drawing = (
         alt.Chart(HEADS)
@@ -132,7 +134,7 @@ def heat_map(rows: list[Row], unit: str) -> Drawing:
     return drawing
 
 
-def similarity_map(rows: list[Row]) -> Drawing:
+def similarity_map(rows: Sequence[Datum]) -> Drawing:
     """Layer by head: the darker, the less alike."""
     lowest = min(row["value"] for row in rows)
     colour = alt.Color(
@@ -140,13 +142,13 @@ def similarity_map(rows: list[Row]) -> Drawing:
         scale=alt.Scale(range=RAMP[::-1], domain=[min(lowest, 0.99), 1], interpolate="rgb"),
         legend=alt.Legend(title="cosine", format=".2f", gradientLength=110),
     )
-    return heat_map(rows, "cosine").encode(color=colour)
+    return heat_map(rows, Unit.COSINE).encode(color=colour)
 
 
-def layer_bars(unit: str) -> Drawing:
+def layer_bars(unit: Unit) -> Drawing:
     """A bar a layer, with its interval."""
     x = alt.X("layer:O", title="layer off", axis=alt.Axis(labelAngle=0))
-    title = f"gain ({UNITS[unit][0]})"
+    title = f"gain ({unit.axis})"
     colour = alt.condition("datum.value > 0", alt.value(AROUND[2]), alt.value(AROUND[0]))
     bars = alt.Chart(LAYERS).encode(x=x, tooltip=_tooltip(unit))
     y = alt.Y("value:Q", title=title, axis=_axis(unit))
@@ -202,7 +204,7 @@ def scatter(field: str, title: str, up: str) -> Drawing:
     return drawing
 
 
-def layer_curve(names: list[str], unit: str, intervals: bool, *, baseline: bool = True) -> Drawing:
+def layer_curve(names: list[str], unit: Unit, intervals: bool, *, baseline: bool = True) -> Drawing:
     """Heads as points, the mean of each layer as a line, the baseline dashed (Clark's figures).
 
     Args:
@@ -217,7 +219,7 @@ def layer_curve(names: list[str], unit: str, intervals: bool, *, baseline: bool 
         legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=300),
     )
     shape = alt.Shape("series:N", sort=names, scale=alt.Scale(domain=names))
-    title = UNITS[unit][0]
+    title = unit.axis
     x = alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0))
     y = alt.Y("value:Q", title=title, axis=_axis(unit), scale=alt.Scale(zero=baseline))
     points = (
@@ -234,7 +236,7 @@ def layer_curve(names: list[str], unit: str, intervals: bool, *, baseline: bool 
     )
 
 
-def profile(rows: list[Row], groups: list[str], unit: str) -> Drawing:
+def profile(rows: Sequence[Datum], groups: list[str], unit: Unit) -> Drawing:
     """One small map a layer: heads down, offsets across."""
     cell = (
         alt.Chart()
@@ -299,15 +301,20 @@ def map_chart() -> Drawing:
     return drawing
 
 
-def map_rows(tokens: list[str], levels: bytes) -> list[Row]:
+def map_rows(tokens: list[str], levels: bytes) -> list[Datum]:
     """The data of `map_chart`, from a map as the run folder keeps it."""
     labels = [f"{place}\u200b{token}" for place, token in enumerate(tokens)]
     size = len(tokens)
     return [
-        {"query": labels[n // size], "key": labels[n % size], "from": tokens[n // size],
-         "to": tokens[n % size], "weight": round(level / 255, 2)}
+        {
+            "query": labels[n // size],
+            "key": labels[n % size],
+            "from": tokens[n // size],
+            "to": tokens[n % size],
+            "weight": round(level / 255, 2),
+        }
         for n, level in enumerate(levels)
-    ]  # fmt: skip
+    ]
 
 
 def spec(drawing: Drawing) -> dict[str, Any]:

@@ -1,21 +1,118 @@
-"""A panel: an experiment as a section of the report."""
+"""Sections of the page, and the registries that analyses and experiments put theirs into.
+
+Nothing here is named after an analysis or an experiment: a `section.py` registers what it has to
+show, and the page loops over what is registered.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from headscope.report.charts import Chart
 
+if TYPE_CHECKING:
+    from headscope.report.views import View
+    from headscope.runs import RunResults
+
 SHOWN = 10
 """Heads at either end of a table."""
+Place = tuple[int, int]
+"""Layer and head."""
 
 
 @dataclass(frozen=True)
-class Panel:
-    """A section: what it says, its charts, its table."""
+class Cell:
+    """A cell of a table that is more than a text.
+
+    Attributes:
+        note: in small print.
+        strong: whether it is set in bold: a finding.
+        head: the head that it names, which opens with a click.
+    """
+
+    text: str
+    note: str = ""
+    strong: bool = False
+    head: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.note}".strip()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: what it says, its charts, its table.
+
+    Attributes:
+        anchor: the name that links to the section.
+        below: sections within it.
+    """
 
     title: str
     text: list[str]
     charts: list[Chart] = field(default_factory=list)
     columns: tuple[str, ...] = ()
-    rows: list[tuple[str, ...]] = field(default_factory=list)
+    rows: list[tuple[Cell | str, ...]] = field(default_factory=list)
+    below: list[Section] = field(default_factory=list)
+
+    @property
+    def cells(self) -> list[tuple[Cell, ...]]:
+        """The table with every cell as a `Cell`."""
+        return [
+            tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row)
+            for row in self.rows
+        ]
+
+
+RunSections = Callable[[list["RunResults"]], Iterable[Section]]
+AnalysisSection = Callable[["View"], Section | None]
+CardLines = Callable[["View", list["RunResults"]], Iterable[tuple[Place, str]]]
+SummaryLines = Callable[["View", list["RunResults"]], Iterable[str]]
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class Registry(list[tuple[int, Function]]):
+    """Functions in the order in which the page calls them."""
+
+    def __call__(self, order: int) -> Callable[[Function], Function]:
+        """Register a function; a lower order comes first."""
+
+        def add(function: Function) -> Function:
+            self.append((order, function))
+            self.sort(key=lambda entry: entry[0])
+            return function
+
+        return add
+
+    @property
+    def functions(self) -> list[Function]:
+        """All functions in order."""
+        return [function for _, function in self]
+
+
+run_sections: Registry[RunSections] = Registry()
+"""`@run_sections(order)`: sections made from all runs of a page."""
+card_lines: Registry[CardLines] = Registry()
+"""`@card_lines(order)`: sentences on heads of a view, for their cards."""
+summary_lines: Registry[SummaryLines] = Registry()
+"""`@summary_lines(order)`: sentences for the summary of a model."""
+_ANALYSIS_SECTIONS: dict[str, AnalysisSection] = {}
+
+
+def analysis_section(
+    *analyses: str,
+) -> Callable[[AnalysisSection], AnalysisSection]:
+    """Register what an analysis has to show besides its numbers per head."""
+
+    def add(function: AnalysisSection) -> AnalysisSection:
+        _ANALYSIS_SECTIONS.update(dict.fromkeys(analyses, function))
+        return function
+
+    return add
+
+
+def section_of(analysis: str) -> AnalysisSection | None:
+    """The section of an analysis, where it has one."""
+    return _ANALYSIS_SECTIONS.get(analysis)

@@ -4,39 +4,25 @@ from __future__ import annotations
 
 import base64
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from headscope._util.naming import head_name
-from headscope.analyses._families import section as families
-from headscope.analyses._linking.section import (
-    LINKING,
-    Antecedents,
-    Relation,
-    antecedents,
-    relations,
-)
-from headscope.analyses._shapes import section as patterns
-from headscope.experiments.importance import section as importance
-from headscope.experiments.probe import section as probe
-from headscope.experiments.relevance import section as relevance
+from headscope.evidence import HEADS, HeadRow, Unit
+from headscope.evidence.example_tables import ARCS, MAPS
 from headscope.report.arcs import Picture, picture
-from headscope.report.charts import Chart, heat_map, layer_curve, profile
-from headscope.report.head_roles import Label, Role, labelled, roles
-from headscope.report.numbers import (
-    Line,
-    interval,
-    number,
-    striking,
-)
-from headscope.report.sections import Panel
-from headscope.runs import Results, rows_of
+from headscope.report.catalogue import load_sections
+from headscope.report.charts import Chart, head_datum, heat_map, layer_curve, profile
+from headscope.report.head_roles import HeadRole, Label, head_roles, labels
+from headscope.report.numbers import Line, described_statistics, striking
+from headscope.report.sections import Section, section_of
+from headscope.runs import AnalysisRecord, CorpusRecord, ModelRecord, RunResults
 
-Row = dict[str, Any]
 MANY = 6
 """Groups beyond which an ordered profile says more than one map each."""
+RANDOM = "random"
 
 
 @dataclass(frozen=True)
@@ -48,7 +34,7 @@ class Headline:
     statistic: str
     direction: str | None
     group: str | None
-    unit: str
+    unit: Unit
     about: str
 
 
@@ -56,73 +42,76 @@ class Headline:
 class View:
     """One model, with trained or random weights, on one corpus."""
 
-    results: Results
+    results: RunResults
     corpus: str
     weights: str
 
     @property
-    def model(self) -> str:
-        """The model's name."""
-        return str(self.model_record["name"])
-
-    @property
-    def model_record(self) -> Row:
+    def model(self) -> ModelRecord:
         """What the run recorded of this model."""
-        study = self.results.record["study"]
-        record: Row = study.get("models", {}).get(self.weights, study["model"])
-        return record
+        study = self.results.record.study
+        return study.models.get(self.weights, study.model)
 
     @property
     def title(self) -> str:
         """The model and the corpus in words."""
-        random = " with random weights" if self.weights == "random" else ""
-        return f"{self.model}{random} on {self.corpus}"
+        random = " with random weights" if self.weights == RANDOM else ""
+        return f"{self.model.name}{random} on {self.corpus}"
 
     @cached_property
-    def corpus_record(self) -> Row:
+    def corpus_record(self) -> CorpusRecord:
         """What the run recorded of this corpus."""
-        corpora: list[Row] = self.results.record["corpora"]
         return next(
-            one
-            for one in corpora
-            if one["corpus"] == self.corpus and one["weights"] == self.weights
+            record
+            for record in self.results.record.corpora
+            if (record.corpus, record.weights) == (self.corpus, self.weights)
         )
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[HeadRow]:
         """The rows of heads.parquet that belong to this view."""
-        return rows_of(self.results.heads, corpus=self.corpus, weights=self.weights)
+        return self.results.rows(HEADS, corpus=self.corpus, weights=self.weights)
 
     @cached_property
     def headlines(self) -> list[Headline]:
         """What is worth a map, in the order of the analyses."""
+        record = self.results.record
         return [
             Headline(
-                text, analysis["analysis"], statistic["statistic"], statistic["direction"],
-                group or None, statistic["unit"], statistic["about"],
+                text,
+                analysis.analysis,
+                statistic.statistic,
+                statistic.direction,
+                group or None,
+                record.unit(statistic.unit),
+                statistic.about,
             )
-            for analysis in self.results.record["analyses"]
-            for statistic in analysis["statistics"]
-            for group, text in statistic["headlines"].items()
-        ]  # fmt: skip
+            for analysis, statistic in described_statistics(record)
+            for group, text in statistic.headlines.items()
+        ]
 
     @cached_property
-    def _by_headline(self) -> dict[tuple[str | None, ...], list[Row]]:
-        found: dict[tuple[str | None, ...], list[Row]] = defaultdict(list)
+    def _by_statistic(self) -> dict[tuple[str | None, ...], list[HeadRow]]:
+        rows: dict[tuple[str | None, ...], list[HeadRow]] = defaultdict(list)
         for row in self.rows:
-            key = (row["analysis"], row["statistic"], row["direction"], row["group"])
-            found[key].append(row)
-        return found
+            rows[row.analysis, row.statistic, row.direction, row.group].append(row)
+        return rows
 
-    def of(self, line: Headline, level: str = "head") -> list[Row]:
-        """The rows of a headline per head or per layer."""
-        key = (line.analysis, line.statistic, line.direction, line.group)
-        whole = level == "layer"
-        return [
-            row | {"series": line.text}
-            for row in self._by_headline[key]
-            if row["layer"] is not None and (row["head"] is None) is whole
-        ]
+    def head_rows(
+        self, analysis: str, statistic: str, direction: str | None, group: str | None
+    ) -> list[HeadRow]:
+        """The rows of a statistic, one per head."""
+        rows = self._by_statistic[analysis, statistic, direction, group]
+        return [row for row in rows if row.head is not None]
+
+    def of(self, line: Headline) -> list[HeadRow]:
+        """The rows of a headline, one per head."""
+        return self.head_rows(line.analysis, line.statistic, line.direction, line.group)
+
+    def by_layer(self, line: Headline) -> list[HeadRow]:
+        """The rows of a headline, one per layer."""
+        rows = self._by_statistic[line.analysis, line.statistic, line.direction, line.group]
+        return [row for row in rows if row.head is None and row.layer is not None]
 
     @property
     def lines(self) -> list[Line]:
@@ -130,168 +119,125 @@ class View:
         return striking(self.results, self.corpus, self.weights)
 
     @cached_property
-    def roles(self) -> list[Role]:
+    def roles(self) -> list[HeadRole]:
         """The roles that heads have earned."""
-        return roles(self.results, self.corpus, self.weights)
+        return head_roles(self.results, self.corpus, self.weights)
 
     @property
     def labels(self) -> list[Label]:
         """The same by name and head."""
-        return labelled(self.roles)
+        return labels(self.roles)
 
     @property
     def left_out(self) -> dict[str, str]:
         """Analyses that the corpus does not allow, and why."""
-        reasons: dict[str, str] = self.results.record["left_out"].get(self.corpus, {})
-        return reasons
+        return self.results.record.left_out.get(self.corpus, {})
 
-    def relations(self, analysis: str) -> list[Relation]:
-        """The relations of a treebank, or of a user's links, with their best heads."""
-        return relations(self.results, self.corpus, self.weights, analysis)
+    def section(self, analysis: str) -> Section | None:
+        """What an analysis has to show besides numbers per head."""
+        load_sections()
+        make = section_of(analysis)
+        return make(self) if make is not None else None
 
-    @property
-    def antecedents(self) -> Antecedents | None:
-        """Who finds antecedents how often."""
-        return antecedents(self.results, self.corpus, self.weights)
+    def pictures(self, analysis: str) -> list[tuple[str, list[Picture]]]:
+        """Real sentences with the arcs of the annotation and of the best heads, by head and group,
+        in the order of the run folder.
+        """
+        place = {"corpus": self.corpus, "weights": self.weights, "analysis": analysis}
+        pictures: dict[str, list[Picture]] = defaultdict(list)
+        for row in self.results.rows(ARCS, **place):
+            words = (head_name(row.layer, row.head), row.group, row.direction)
+            pictures[" ".join(word for word in words if word)].append(picture(row))
+        return list(pictures.items())
 
-    def scenes(self, analysis: str) -> list[tuple[str, list[Picture]]]:
-        """Real sentences with the arcs of the annotation and of the best heads."""
-        rows = rows_of(
-            self.results.arcs, corpus=self.corpus, weights=self.weights, analysis=analysis
-        )
-        wanted: dict[tuple[str, str], float] = {}
-        if analysis in LINKING:
-            for one in self.relations(analysis):
-                wanted[one.name, one.best.direction] = one.best.gain["value"]
-            rows.sort(key=lambda row: -wanted.get((row["group"], row["direction"]), -1))
-        found: dict[str, list[Picture]] = defaultdict(list)
-        for row in rows:
-            key = (row["group"], row["direction"])
-            if wanted and key not in wanted:
-                continue
-            title = " ".join(
-                [head_name(row["layer"], row["head"]), *(word for word in key if word)]
-            )
-            found[title].append(picture(row))
-        return list(found.items())
-
-    def charts(self) -> Iterator[tuple[Row, list[Chart]]]:
-        """Every analysis with its charts."""
-        for analysis in self.results.record["analyses"]:
-            name = analysis["analysis"]
+    def charts(self) -> Iterator[tuple[AnalysisRecord, Section | None, list[Chart]]]:
+        """Every analysis with its own section and its charts."""
+        for analysis in self.results.record.analyses:
+            name = analysis.analysis
             lines = [line for line in self.headlines if line.analysis == name]
             charts = [*self._curves(name, lines), *self._maps(lines), *self._profiles(analysis)]
-            if name in LINKING:
-                charts += self._relation_maps(name)
-            if name in self.boards:
-                charts = [*self.boards[name].charts, *charts]
-            if charts or (name in LINKING and self.relations(name)):
-                yield analysis, charts
-
-    @cached_property
-    def boards(self) -> dict[str, Panel]:
-        """What analyses have to show besides numbers per head."""
-        made = {name: board(self) for name, board in BOARDS.items()}
-        return {name: panel for name, panel in made.items() if panel is not None}
+            section = self.section(name)
+            if section is not None:
+                charts = [*section.charts, *charts]
+            if charts or (section is not None and section.rows):
+                yield analysis, section, charts
 
     def _curves(self, name: str, lines: list[Headline]) -> Iterator[Chart]:
         for unit in dict.fromkeys(line.unit for line in lines):
             group = [line for line in lines if line.unit == unit]
-            layers = [row for line in group for row in self.of(line, "layer")]
-            heads = [row for line in group for row in self.of(line)] or layers
-            intervals = any(row["low"] is not None for row in layers)
-            baseline = any(row["baseline"] is not None for row in layers)
+            rows = [(row, line.text) for line in group for row in self.by_layer(line)]
+            layers = [head_datum(row, series=text) for row, text in rows]
+            heads = [
+                head_datum(row, series=line.text) for line in group for row in self.of(line)
+            ] or layers
+            intervals = any(row.low is not None for row, _ in rows)
+            baseline = any(row.baseline is not None for row, _ in rows)
             if layers:
                 yield Chart(
-                    f"{name}-by-layer-{unit}",
-                    f"By layer, {'shares' if unit == 'share' else unit}",
+                    f"{name}-by-layer-{unit.name}",
+                    f"By layer, {'shares' if unit == Unit.SHARE else unit.name}",
                     "A point is a head, a line joins the means of the layers with their 95% "
                     f"intervals{'; dashed is the baseline' if baseline else ''}.",
-                    layer_curve(
-                        [line.text for line in group],
-                        unit,
-                        intervals,
-                        baseline=baseline,
-                    ),
+                    layer_curve([line.text for line in group], unit, intervals, baseline=baseline),
                     heads,
                     layers,
                 )
 
     def _maps(self, lines: list[Headline]) -> Iterator[Chart]:
         for line in lines:
-            rows = self.of(line)
+            rows = [head_datum(row) for row in self.of(line)]
             if rows:
                 slug = f"{line.analysis}-{line.text}".replace(" ", "-").replace(",", "")
                 yield Chart(slug, line.text, "", heat_map(rows, line.unit), rows)
 
-    def _relation_maps(self, analysis: str) -> Iterator[Chart]:
-        """Where the heads sit that find the relations for which some head is sure."""
-        sure = [one for one in self.relations(analysis) if one.best.sure and one.name != "all"]
-        sure.sort(key=lambda one: -one.best.gain["value"])
-        for one in sure[:MANY]:
-            way = one.best.direction
-            key = (analysis, "accuracy", way, one.name)
-            rows = [row for row in self._by_headline[key] if row["head"] is not None]
-            text = f"{one.name}, {way}: share of {one.n:,} found; best offset {one.offset} "
-            yield Chart(
-                f"{analysis}-{one.name}-{way}".replace(":", "-"),
-                f"{one.name} ({way})",
-                text + f"finds {number(one.baseline, 'share')}.",
-                heat_map(rows, "share"),
-                rows,
-            )
-
-    def _profiles(self, analysis: Row) -> Iterator[Chart]:
-        for statistic in analysis["statistics"]:
-            if len(statistic["groups"]) > MANY and _offsets(statistic["groups"]):
+    def _profiles(self, analysis: AnalysisRecord) -> Iterator[Chart]:
+        for statistic in analysis.statistics:
+            if len(statistic.groups) > MANY and _offsets(statistic.groups):
                 rows = [
-                    row
+                    head_datum(row)
                     for row in self.rows
-                    if row["analysis"] == analysis["analysis"]
-                    and row["statistic"] == statistic["statistic"]
-                    and row["head"] is not None
+                    if (row.analysis, row.statistic) == (analysis.analysis, statistic.statistic)
+                    and row.head is not None
                 ]
+                unit = self.results.record.unit(statistic.unit)
                 yield Chart(
-                    f"{analysis['analysis']}-profile",
+                    f"{analysis.analysis}-profile",
                     "Profile over offsets",
                     "One map a layer: heads down, offsets across; -1 is the token before.",
-                    profile(rows, statistic["groups"], statistic["unit"]),
+                    profile(rows, statistic.groups, unit),
                     rows,
                     wide=True,
                 )
 
-    def table(self) -> list[Row]:
-        """One row a head: its labels and its headline numbers with their intervals."""
-        labels = defaultdict(list)
+    def table(self) -> list[dict[str, Any]]:
+        """One row a head, as the page's script reads it: labels and headline numbers."""
+        reasons = defaultdict(list)
         for label in self.labels:
-            labels[label.head].append(label.short)
-        heads: dict[str, Row] = {}
+            reasons[label.head].append(label.short)
+        heads: dict[str, dict[str, Any]] = {}
         for place, line in enumerate(self.headlines):
             for row in self.of(line):
-                name = head_name(row["layer"], row["head"])
-                cells = heads.setdefault(
-                    name,
-                    {"name": name, "layer": row["layer"], "head": row["head"],
-                     "labels": ", ".join(labels[name]), "cells": [None] * len(self.headlines)},
-                )["cells"]  # fmt: skip
-                cells[place] = {
-                    "value": row["value"],
-                    "text": number(row["value"], line.unit),
-                    "interval": interval(row, line.unit),
-                    "baseline": number(row["baseline"], line.unit),
-                    "q": row["q"],
+                name = head_name(row.layer, row.head)
+                empty = {"name": name, "layer": row.layer, "head": row.head}
+                empty |= {"labels": ", ".join(reasons[name])}
+                cells = heads.setdefault(name, empty | {"cells": [None] * len(self.headlines)})
+                cells["cells"][place] = {
+                    "value": row.value,
+                    "text": line.unit.number(row.value),
+                    "interval": row.interval(line.unit),
+                    "baseline": line.unit.number(row.baseline),
+                    "q": row.q,
                 }
         return list(heads.values())
 
-    def maps(self) -> list[Row]:
-        """The texts whose maps can be looked at: tokens, and maps by layer and head."""
-        texts: dict[str, Row] = {}
-        for row in rows_of(self.results.maps, corpus=self.corpus, weights=self.weights):
+    def maps(self) -> list[dict[str, Any]]:
+        """The texts whose maps can be looked at, as the page's script reads them."""
+        texts: dict[str, dict[str, Any]] = {}
+        for row in self.results.rows(MAPS, corpus=self.corpus, weights=self.weights):
             text = texts.setdefault(
-                row["example"], {"id": row["example"], "tokens": row["tokens"], "maps": {}}
+                row.example, {"id": row.example, "tokens": row.tokens, "maps": {}}
             )
-            key = head_name(row["layer"], row["head"])
-            text["maps"][key] = base64.b64encode(row["map"]).decode()
+            text["maps"][head_name(row.layer, row.head)] = base64.b64encode(row.map).decode()
         return list(texts.values())
 
 
@@ -300,20 +246,10 @@ def _offsets(groups: list[str]) -> bool:
     return all(group.lstrip("+-").isdecimal() for group in groups)
 
 
-def views(results: list[Results]) -> list[View]:
+def views(results: list[RunResults]) -> list[View]:
     """All views of some runs."""
     return [
-        View(one, corpus["corpus"], corpus["weights"])
-        for one in results
-        for corpus in one.record["corpora"]
+        View(run, record.corpus, record.weights)
+        for run in results
+        for record in run.record.corpora
     ]
-
-
-BOARDS: dict[str, Callable[[View], Panel | None]] = {
-    "distances": families.panel,
-    "importance": importance.panel,
-    "patterns": patterns.panel,
-    "probe": probe.panel,
-    "relevance": relevance.panel,
-}
-"""What analyses have to show besides numbers per head."""

@@ -1,7 +1,36 @@
 """The run folder: what was run, what is finished, what was found; written atomically."""
 
+from headscope.runs.builder import ResultBuilder
 from headscope.runs.engine import Watch, run
 from headscope.runs.folder import RunFolder, check_folder
-from headscope.runs.results import FORMAT, Results, rows_of, table_of
+from headscope.runs.record import (
+    FORMAT,
+    AnalysisRecord,
+    CorpusRecord,
+    DataRecord,
+    ModelRecord,
+    Record,
+    Study,
+    TaskRecord,
+    WindowsRecord,
+)
+from headscope.runs.results import Best, RunResults
 
-__all__ = ["FORMAT", "Results", "RunFolder", "Watch", "check_folder", "rows_of", "run", "table_of"]
+__all__ = [
+    "FORMAT",
+    "AnalysisRecord",
+    "Best",
+    "CorpusRecord",
+    "DataRecord",
+    "ModelRecord",
+    "Record",
+    "ResultBuilder",
+    "RunFolder",
+    "RunResults",
+    "Study",
+    "TaskRecord",
+    "Watch",
+    "WindowsRecord",
+    "check_folder",
+    "run",
+]

@@ -21,42 +21,37 @@ import pyarrow.parquet as pq
 from headscope._util.atomic import claimed, is_empty, write, write_text
 from headscope.errors import RunError
 from headscope.evidence import Harvest
-from headscope.runs.results import TABLES, Results
+from headscope.runs.record import COMPLETE, RUNNING, Record, Study, read_record, study_to_json
+from headscope.runs.results import RunResults
 
 
-def check_folder(path: Path, study: dict[str, Any]) -> dict[str, Any] | None:
+def check_folder(path: Path, study: Study) -> Record | None:
     """The record of a run of this very study in the folder; None where there is no run yet.
 
     Anything else in the folder is an error, before any work is done.
     """
-    record_file = path / "run.json"
-    if not record_file.exists():
+    if not (path / "run.json").exists():
         if not is_empty(path):
             kind = "a folder with other things in it" if path.is_dir() else "a file"
             raise RunError(f"{path} is {kind}; give a new or empty folder")
         return None
-    try:
-        record: dict[str, Any] = json.loads(record_file.read_text(encoding="utf-8"))
-        before = record["study"]
-    except (OSError, json.JSONDecodeError, KeyError, TypeError):
-        raise RunError(f"{record_file} is not a run's record; give another folder") from None
-    wanted = json.loads(json.dumps(study))
-    differs = _differences(before, wanted)
-    if differs:
-        raise RunError(f"{path} holds another run ({differs}); give another folder")
+    record = read_record(path)
+    difference = _difference(study_to_json(record.study), study_to_json(study))
+    if difference:
+        raise RunError(f"{path} holds another run ({difference}); give another folder")
     return record
 
 
-def _differences(before: dict[str, Any], wanted: dict[str, Any], path: str = "") -> str:
+def _difference(before: dict[str, Any], wanted: dict[str, Any], path: str = "") -> str:
     """What differs first between two studies, in words."""
     for key in sorted(before.keys() | wanted.keys()):
         old, new = before.get(key), wanted.get(key)
         if isinstance(old, dict) and isinstance(new, dict) and old != new:
-            return _differences(old, new, f"{path}{key} ")
+            return _difference(old, new, f"{path}{key} ")
         if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
             for one, other in zip(old, new, strict=True):
                 if isinstance(one, dict) and isinstance(other, dict) and one != other:
-                    return _differences(one, other, f"{path}{key} ")
+                    return _difference(one, other, f"{path}{key} ")
         if old != new:
             return f"{path}{key}: {_short(old)} there, {_short(new)} here"
     return ""
@@ -70,12 +65,12 @@ def _short(value: Any) -> str:
 class RunFolder:
     """An open run folder: one process writes to it at a time."""
 
-    def __init__(self, path: Path, study: dict[str, Any], about: dict[str, Any]) -> None:
+    def __init__(self, path: Path, study: Study, command: list[str], system: dict[str, str]) -> None:
         self.path = path
         earlier = check_folder(path, study)
         self._claim = ExitStack()
         self._claim.enter_context(claimed(path))
-        self.record = earlier or about | {"status": "running", "started": _now(), "study": study}
+        self.record = earlier or Record(study, command, system, started=_now(), status=RUNNING)
         if earlier is None:
             self._write_record()
 
@@ -104,22 +99,24 @@ class RunFolder:
         np.savez(stored, **arrays)
         write(self._checkpoint(part), lambda stream: stream.write(stored.getbuffer()))
 
-    def finish(self, results: Results) -> None:
+    def finish(self, results: RunResults) -> None:
         """Write the tables, then the record that says so, then drop the checkpoints."""
-        for name in results.record["tables"]:
-            write(self.path / TABLES[name][0], _parquet(getattr(results, name)))
-        self.record |= results.record
-        self.record |= {"status": "complete", "finished": _now()}
+        for name, table in results.tables.items():
+            write(self.path / f"{name}.parquet", _parquet(table))
+        mine, its = self.record, results.record
+        its.command, its.system, its.started = mine.command, mine.system, mine.started
+        its.status, its.finished = COMPLETE, _now()
+        self.record = its
         self._write_record()
         for old in self.path.glob("checkpoint-*.npz"):
             old.unlink()
-        results.record = self.record
 
     def _checkpoint(self, part: int) -> Path:
         return self.path / f"checkpoint-{part}.npz"
 
     def _write_record(self) -> None:
-        write_text(self.path / "run.json", json.dumps(self.record, indent=2, ensure_ascii=False))
+        text = json.dumps(self.record.to_json(), indent=2, ensure_ascii=False)
+        write_text(self.path / "run.json", text)
 
 
 def _parquet(table: pa.Table) -> Any:

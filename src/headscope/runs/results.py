@@ -1,229 +1,235 @@
-"""What a run found, as tables."""
+"""The results of a run: a typed record and the tables that its experiment declared."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import html
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as pq
 
-from headscope.errors import RunError
-from headscope.evidence import COLUMNS, Exemplars
+from headscope._util.atomic import write
+from headscope._util.naming import head_name
+from headscope._util.plugins import did_you_mean
+from headscope.errors import HeadscopeError, RunError
+from headscope.evidence import BEST, BestHead, Table, Unit
+from headscope.runs.record import COMPLETE, Record, read_record
 
-HEADS = pa.schema(
-    [(name, pa.string()) for name in COLUMNS[:6]]
-    + [(name, pa.int32()) for name in ("layer", "head")]
-    + [(name, pa.float64()) for name in ("value", "low", "high")]
-    + [("n", pa.int64())]
-    + [(name, pa.float64()) for name in ("baseline", "p", "q")]
-)
-MAPS = pa.schema(
-    [(name, pa.string()) for name in ("corpus", "weights", "example")]
-    + [("layer", pa.int32()), ("head", pa.int32())]
-    + [("tokens", pa.list_(pa.string())), ("map", pa.binary())]
-    + [("shape", pa.string()), ("probability", pa.float64())]
-)
-ABLATION = pa.schema(
-    [(name, pa.string()) for name in ("task", "metric", "unit", "name")]
-    + [("layer", pa.int32()), ("head", pa.int32())]
-    + [(name, pa.float64()) for name in ("value", "delta", "low", "high", "p", "q")]
-    + [("n", pa.int64()), ("changed", pa.int64()), ("verdict", pa.string())]
-)
-"""One row per metric and per head, layer or set that was off: the metric without it, the paired
-difference from the intact model, how many examples were tried and how many predictions changed."""
-PLACE = [
-    ("corpus", pa.string()),
-    ("weights", pa.string()),
-    ("layer", pa.int32()),
-    ("head", pa.int32()),
-]
-DISTANCES = pa.schema(
-    PLACE
-    + [("other_layer", pa.int32()), ("other_head", pa.int32())]
-    + [(name, pa.float64()) for name in ("value", "low", "high")]
-    + [("n", pa.int64())]
-)
-"""One row per pair of heads: their mean Jensen-Shannon divergence in nats, over n rows."""
-FAMILIES = pa.schema(
-    PLACE
-    + [(name, pa.float64()) for name in ("x", "y", "stress")]
-    + [(name, pa.int32()) for name in ("cluster", "nearest_layer", "nearest_head")]
-    + [("distance", pa.float64())]
-)
-"""One row per head: where scaling puts it, its cluster, its nearest relative."""
-IMPORTANCE = pa.schema(
-    [("task", pa.string()), ("layer", pa.int32()), ("head", pa.int32())]
-    + [(name, pa.float64()) for name in ("value", "low", "high", "normalised")]
-    + [(name, pa.int32()) for name in ("rank", "rank_low", "rank_high")]
-    + [("n", pa.int64())]
-)
-"""One row per head: how much a task's loss feels it; its rank with a 95% interval."""
-PROBES = pa.schema(
-    [(name, pa.string()) for name in ("corpus", "probe", "weights", "measure")]
-    + [(name, pa.float64()) for name in ("value", "low", "high", "spread")]
-    + [("n", pa.int64())]
-)
-"""One row per probe or baseline, whose attention it sees, and measure: UAS by argmax or as trees,
-LAS, the control task, selectivity; over n words; spread: the deviation over seeds."""
-PRUNING = pa.schema(
-    [(name, pa.string()) for name in ("task", "metric", "method", "part")]
-    + [(name, pa.int32()) for name in ("draw", "kept", "heads")]
-    + [(name, pa.float64()) for name in ("value", "delta", "low", "high")]
-    + [("n", pa.int64()), ("changed", pa.int64())]
-)
-"""One row per metric, way of choosing heads, order (draw), part of the data and number of heads
-kept: the metric, and the paired difference from the intact model."""
-REMOVALS = pa.schema(
-    [("method", pa.string())] + [(name, pa.int32()) for name in ("draw", "place", "layer", "head")]
-)
-"""In which order heads go, by each way of choosing: place 0 goes first."""
-GATES = pa.schema(
-    [("task", pa.string()), ("seed", pa.int32()), ("penalty", pa.float64()),
-     ("layer", pa.int32()), ("head", pa.int32()), ("chance", pa.float64()), ("open", pa.bool_())]
-)  # fmt: skip
-"""One row per seed, penalty and head: how likely its gate is open, and whether it is."""
-FORMAT = 7
-"""Of the run folder; the record says which one it is. A new table leaves old runs readable."""
-ARCS = pa.schema(
-    [(name, pa.string()) for name in COLUMNS[:6]]
-    + [("layer", pa.int32()), ("head", pa.int32()), ("example", pa.string())]
-    + [("words", pa.list_(pa.string())), ("source", pa.list_(pa.int32()))]
-    + [("gold", pa.list_(pa.list_(pa.int32()))), ("drawn", pa.list_(pa.int32()))]
-    + [("right", pa.list_(pa.bool_()))]
-)
-"""One row per example of a best head: the words asked about, what the annotation links them to,
-the words that the head chooses (-1: none, or none that is shown), and whether that is right."""
-TABLES = {
-    "heads": ("heads.parquet", HEADS),
-    "chosen": ("best.parquet", HEADS),
-    "maps": ("maps.parquet", MAPS),
-    "arcs": ("arcs.parquet", ARCS),
-    "ablation": ("ablation.parquet", ABLATION),
-    "distances": ("distances.parquet", DISTANCES),
-    "families": ("families.parquet", FAMILIES),
-    "importance": ("importance.parquet", IMPORTANCE),
-    "probes": ("probes.parquet", PROBES),
-    "pruning": ("pruning.parquet", PRUNING),
-    "removals": ("removals.parquet", REMOVALS),
-    "gates": ("gates.parquet", GATES),
-}
-"""The tables of `Results`, their files in a run folder and what they hold."""
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Row = TypeVar("Row")
 
 
-def table_of(rows: list[dict[str, list[Any]]]) -> pa.Table:
-    """One tidy table of the rows of many statistics."""
-    parts = [pa.table({name: part[name] for name in COLUMNS}, schema=HEADS) for part in rows]
-    return pa.concat_tables([HEADS.empty_table(), *parts])
+@dataclass(frozen=True)
+class Best:
+    """The best head for something, with its evidence."""
 
+    row: BestHead
+    unit: Unit
 
-def maps_table(
-    exemplars: Exemplars, corpus: str, weights: str, shapes: Exemplars | None, names: Sequence[str]
-) -> pa.Table:
-    """One row per text, layer and head; `map` is uint8 (query, key), 255 for a weight of 1.
+    @property
+    def layer(self) -> int:
+        """Counted from 0."""
+        return self.row.layer
 
-    Args:
-        shapes: of the same texts, how likely each map has each shape; names: of the shapes.
-    """
-    likely = {one.id: one.arrays["probabilities"] for one in shapes or ()}
+    @property
+    def head(self) -> int:
+        """Counted from 0."""
+        return self.row.head
 
-    def shape_of(example: str, layer: int, head: int) -> dict[str, Any]:
-        if example not in likely:
-            return {"shape": None, "probability": None}
-        found = likely[example][layer, head]
-        return {"shape": names[int(found.argmax())], "probability": float(found.max())}
+    @property
+    def value(self) -> float:
+        """The cross-fitted value."""
+        return self.row.value
 
-    rows = [
-        {"corpus": corpus, "weights": weights, "example": one.id, "layer": layer, "head": head,
-         "tokens": one.record["tokens"],
-         "map": np.ascontiguousarray(one.arrays["maps"][layer, head]).tobytes()}
-        | shape_of(one.id, layer, head)
-        for one in exemplars
-        for layer in range(one.arrays["maps"].shape[0])
-        for head in range(one.arrays["maps"].shape[1])
-    ]  # fmt: skip
-    return pa.Table.from_pylist(rows, schema=MAPS)
-
-
-def arcs_table(scenes: list[dict[str, Any]]) -> pa.Table:
-    """What the best heads do on a few annotated texts."""
-    names = ARCS.names
-    return pa.Table.from_pylist([{name: one[name] for name in names} for one in scenes], ARCS)
-
-
-def extra_table(name: str, parts: list[dict[str, list[Any]]]) -> pa.Table:
-    """A table of `TABLES` from columns, part by part."""
-    schema = TABLES[name][1]
-    return pa.concat_tables(
-        [schema.empty_table(), *(pa.table(one, schema=schema) for one in parts)]
-    )
-
-
-def rows_of(table: pa.Table, **wanted: Any) -> list[dict[str, Any]]:
-    """The rows of a table in which every column named has the value wanted."""
-    for column, value in wanted.items():
-        table = table.filter(pc.equal(table[column], value))
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
+    def __repr__(self) -> str:
+        row, number = self.row, self.unit.number
+        value = f"{number(row.value)} {row.interval(self.unit)}"
+        return f"{head_name(row.layer, row.head)}  {value}  baseline {number(row.baseline)}"
 
 
 @dataclass
-class Results:
-    """The record of a run and its tables.
+class RunResults:
+    """What a run found, from memory or from a run folder.
 
     Attributes:
-        record: what run.json holds; its `tables` are those that the run makes.
-        heads: one row per number (see `evidence.COLUMNS`).
-        chosen: the best heads, cross-fitted (best.parquet); the same columns.
-        maps: attention maps of a few texts.
-        arcs: what the best heads do on a few annotated texts.
-        ablation: what a task's metric is without a head, a layer, a set of heads.
-        distances: how differently any two heads look.
-        families: heads in a plane and in clusters, by these distances.
-        importance: how much a task's loss feels each head.
-        probes: parsers made of attention, and their baselines.
-        pruning: what a task's metric is as heads go.
-        removals: in which order they go.
-        gates: which gates stay open as open gates cost more.
+        record: what was run, and what the numbers are.
+        tables: Arrow tables by name.
 
-    The tables that a run does not make are empty.
+    >>> from headscope import read, scan
+    >>> results = scan("minilm", read("tour", limit=24), only=["relative_position"])
+    >>> results.best("relative_position", +1).layer
+    1
     """
 
-    record: dict[str, Any]
-    heads: pa.Table = field(default_factory=HEADS.empty_table)
-    chosen: pa.Table = field(default_factory=HEADS.empty_table)
-    maps: pa.Table = field(default_factory=MAPS.empty_table)
-    arcs: pa.Table = field(default_factory=ARCS.empty_table)
-    ablation: pa.Table = field(default_factory=ABLATION.empty_table)
-    distances: pa.Table = field(default_factory=DISTANCES.empty_table)
-    families: pa.Table = field(default_factory=FAMILIES.empty_table)
-    importance: pa.Table = field(default_factory=IMPORTANCE.empty_table)
-    probes: pa.Table = field(default_factory=PROBES.empty_table)
-    pruning: pa.Table = field(default_factory=PRUNING.empty_table)
-    removals: pa.Table = field(default_factory=REMOVALS.empty_table)
-    gates: pa.Table = field(default_factory=GATES.empty_table)
+    record: Record
+    tables: dict[str, pa.Table] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path | str) -> Results:
+    def read(cls, folder: Path | str) -> RunResults:
         """Read a finished run folder."""
         folder = Path(folder)
-        try:
-            record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-            status = record["status"]
-        except (OSError, json.JSONDecodeError, KeyError):
-            raise RunError(f"{folder} is not a run folder: it has no readable run.json") from None
-        if status != "complete":
+        record = read_record(folder)
+        if record.status != COMPLETE:
             how = "run the same command again to finish it"
             raise RunError(f"{folder} holds a run that is not finished; {how}")
-        if record.get("format") != FORMAT:
-            raise RunError(f"{folder} was written by another version of headscope; run it again")
         try:
-            tables = {name: pq.read_table(folder / TABLES[name][0]) for name in record["tables"]}
+            tables = {name: pq.read_table(folder / f"{name}.parquet") for name in record.tables}
         except (OSError, pa.ArrowException) as error:
             raise RunError(f"{folder} is damaged: {error}") from None
-        return cls(record, **tables)
+        return cls(record, tables)
+
+    def rows(self, table: Table[Row], **wanted: object) -> list[Row]:
+        """The rows of a table in which every column named has the value wanted."""
+        return table.rows(self.tables.get(table.name, table.empty()), **wanted)
+
+    def has(self, table: Table[Row]) -> bool:
+        """Whether a table is there and has rows."""
+        return table.name in self.tables and self.tables[table.name].num_rows > 0
+
+    def table(self, name: str = "heads") -> pa.Table:
+        """A table by name, as Arrow has it."""
+        if name not in self.tables:
+            hint = did_you_mean(name, self.tables)
+            there = ", ".join(self.tables) or "none"
+            raise HeadscopeError(f"this run has no table {name!r}{hint} (it has {there})")
+        return self.tables[name]
+
+    @property
+    def corpora(self) -> list[str]:
+        """The names of the corpora."""
+        return list(dict.fromkeys(corpus.corpus for corpus in self.record.corpora))
+
+    def best(
+        self,
+        analysis: str,
+        group: str | int | None = None,
+        *,
+        statistic: str | None = None,
+        direction: str | None = None,
+        corpus: str | None = None,
+        weights: str = "trained",
+    ) -> Best:
+        """The head with the largest value, chosen and scored on different halves of the data.
+
+        Args:
+            group: an offset (-1), a role ("separator") or a relation ("det"), where the analysis
+                has groups.
+            direction: of attention, where the analysis has several; None: for relations the
+                better of row and column, as in Clark's table 1.
+        """
+        if isinstance(group, int):
+            group = f"{group:+d}" if group else "0"
+        if not self.corpora:
+            raise HeadscopeError("this run has no numbers per head; see its tables")
+        given = {
+            "weights": weights,
+            "analysis": analysis,
+            "corpus": corpus or self.corpora[0],
+            "statistic": statistic,
+            "group": group,
+            "direction": direction,
+        }
+        wanted = {column: value for column, value in given.items() if value is not None}
+        rows = self.rows(BEST, **wanted)
+        if not rows:
+            raise HeadscopeError(f"no such number in this run: {wanted}")
+        row = _single(rows, analysis, statistic, direction)
+        units = {
+            record.statistic: record.unit
+            for described in self.record.analyses
+            if described.analysis == analysis
+            for record in described.statistics
+        }
+        return Best(row, self.record.unit(units[row.statistic]))
+
+    def pandas(self, table: str = "heads") -> pandas.DataFrame:
+        """A table as a pandas frame; by default all numbers, one row a number."""
+        try:
+            frame: pandas.DataFrame = self.table(table).to_pandas()
+        except ModuleNotFoundError:
+            raise _missing_extra("pandas") from None
+        return frame
+
+    def polars(self, table: str = "heads") -> polars.DataFrame:
+        """A table as a polars frame; by default all numbers, one row a number."""
+        try:
+            import polars
+        except ModuleNotFoundError:
+            raise _missing_extra("polars") from None
+        frame = polars.from_arrow(self.table(table))
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def csv(self, path: Path | str, table: str = "heads") -> Path:
+        """Write a table as CSV; by default all numbers, one row a number."""
+        path, stored = Path(path), self.table(table)
+        write(path, lambda stream: pa.csv.write_csv(stored, stream))
+        return path
+
+    def report(self, path: Path | str) -> Path:
+        """Write the report: one HTML file that needs no network."""
+        from headscope.report.page import write_report
+
+        return write_report([self], Path(path))
+
+    def figures(self, folder: Path | str) -> list[Path]:
+        """Write every chart of the report as PNG and SVG."""
+        from headscope.report.figures import write_figures
+
+        return write_figures([self], Path(folder))
+
+    def __repr__(self) -> str:
+        from headscope.report.text import text_tables
+
+        lines = []
+        for title, columns, rows in text_tables(self):
+            cells = [columns, *rows]
+            widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
+            padded = (zip(row, widths, strict=True) for row in cells)
+            lines += [title, *("  ".join(c.ljust(w) for c, w in row) for row in padded)]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        from headscope.report.text import text_tables
+
+        return "".join(
+            f"<h4>{html.escape(title)}</h4><table>{_html_row('th', columns)}"
+            + "".join(_html_row("td", row) for row in rows)
+            + "</table>"
+            for title, columns, rows in text_tables(self)
+        )
+
+
+def _html_row(tag: str, cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _single(
+    rows: list[BestHead], analysis: str, statistic: str | None, direction: str | None
+) -> BestHead:
+    """The one row that was meant; an error that names the others where there are several."""
+    if statistic is None and any(row.statistic == "accuracy" for row in rows):
+        rows = [row for row in rows if row.statistic == "accuracy"]
+    if direction is None and len({row.direction for row in rows}) > 1:
+        both = [row for row in rows if row.direction in ("row", "column")]
+        if not both:
+            directions = ", ".join(sorted({str(row.direction) for row in rows}))
+            raise HeadscopeError(f"say which direction of {analysis} you mean: {directions}")
+        rows = sorted(both, key=lambda row: -row.value)
+    if len({(row.statistic, row.group) for row in rows}) > 1:
+        names = sorted({f"{row.statistic} {row.group or ''}".strip() for row in rows})
+        raise HeadscopeError(f"say which of {analysis} you mean: {', '.join(names)}")
+    return rows[0]
+
+
+def _missing_extra(name: str) -> HeadscopeError:
+    return HeadscopeError(f"{name} is not installed; pip install 'headscope[frames]'")
+
+

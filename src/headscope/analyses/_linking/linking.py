@@ -17,10 +17,10 @@ from torch import Tensor
 from headscope.analyses._linking.chance import Rates, from_sources, from_targets
 from headscope.analyses._linking.offsets import FIXED, Offsets, best_fixed
 from headscope.analyses._linking.questions import Questions, ask
-from headscope.analyses.base import Analysis, Arc, Scene
-from headscope.corpus import Example, Link, Pieces, Rules, bucket_of
+from headscope.analyses.base import Analysis, Arc, Scene, option
+from headscope.corpus import Conventions, Example, Link, Pieces, bucket_of
 from headscope.corpus.shown import rank
-from headscope.evidence import Exemplar, Exemplars, Null, Statistic, Tally, Unit
+from headscope.evidence import BestHead, Exemplar, Exemplars, Null, Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention, WordAttention
 
 DIRECTIONS = ("row", "column", "head-row")
@@ -34,18 +34,28 @@ SHOWN = 3
 """Example sentences per label."""
 
 
+@dataclass(frozen=True)
+class LinkingOptions:
+    """How the baseline of fixed offsets is scored."""
+
+    clip_offsets: bool = option(False, "A fixed offset outside the text guesses the text's edge.")
+
+
 class LinkFacts:
     """What position alone knows of a corpus's links."""
 
-    def __init__(self, kind: type[Linking], rules: Rules) -> None:
-        self.kind, self.rules = kind, rules
+    def __init__(
+        self, kind: type[Linking], options: LinkingOptions, conventions: Conventions
+    ) -> None:
+        self.kind, self.options, self.min_count = kind, options, conventions.min_count
         self.labels: dict[str, int] = {}
         self.counts: Counter[str] = Counter()
-        self.centres = Offsets(rules.clip), Offsets(rules.clip)  # around sources, around targets
+        clip = options.clip_offsets
+        self.centres = Offsets(clip), Offsets(clip)  # around sources, around targets
 
     def count(self, shard: list[Pieces]) -> None:
         """Count the links of some texts."""
-        links = [self.kind.linked(pieces, self.rules) for pieces in shard]
+        links = [self.kind.linked(pieces, self.options) for pieces in shard]
         for link in (link for linked in links for link in linked):
             self.labels.setdefault(link.label, len(self.labels))
         buckets = np.array([bucket_of(pieces.example.unit) for pieces in shard])
@@ -59,12 +69,12 @@ class LinkFacts:
         numbers = np.bincount(asked[0].label, minlength=len(names))
         self.counts.update(dict(zip(names, numbers.tolist(), strict=True)))
 
-    def lacking(self) -> str | None:
+    def missing(self) -> str | None:
         """Too few links to report any."""
         total = sum(self.counts.values())
-        if total >= self.rules.min_count:
+        if total >= self.min_count:
             return None
-        return f"it has {total} links and --min-count is {self.rules.min_count}"
+        return f"it has {total} links and --min-count is {self.min_count}"
 
 
 @dataclass(frozen=True)
@@ -135,17 +145,18 @@ class Linking(Analysis):
     A subclass says which links; `pooled` says which labels are also counted together.
     """
 
-    shown = "accuracy"
+    options_type = LinkingOptions
+    example_statistic = "accuracy"
 
     @staticmethod
     @abstractmethod
-    def links(example: Example, rules: Rules) -> Iterator[Link]:
+    def links(example: Example, options: Any) -> Iterator[Link]:
         """The links of an example."""
 
     @classmethod
-    def linked(cls, pieces: Pieces, rules: Rules) -> list[Link]:
+    def linked(cls, pieces: Pieces, options: LinkingOptions) -> list[Link]:
         """The links of an example, found once for survey and pass."""
-        return pieces.once((cls, rules), lambda example: list(cls.links(example, rules)))
+        return pieces.once((cls, options), lambda example: list(cls.links(example, options)))
 
     @cached_property
     @abstractmethod
@@ -153,10 +164,10 @@ class Linking(Analysis):
         """Names of groups and the labels that belong to each."""
 
     @classmethod
-    def facts(cls, rules: Rules) -> LinkFacts:
-        return LinkFacts(cls, rules)
+    def corpus_facts(cls, options: LinkingOptions, conventions: Conventions) -> LinkFacts:
+        return LinkFacts(cls, options, conventions)
 
-    def start(self) -> None:
+    def make_tallies(self) -> None:
         found = self.survey.facts[self.name]
         assert isinstance(found, LinkFacts)
         self.known = found
@@ -169,11 +180,11 @@ class Linking(Analysis):
         self._wanted: dict[str, list[int]] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
 
-    def begin(self, shard: list[Pieces]) -> None:
+    def begin_shard(self, shard: list[Pieces]) -> None:
         """Choose the texts of each label that rank lowest."""
         order = sorted(shard, key=lambda pieces: (rank(pieces), pieces.example.id))
         for pieces in order:
-            for label in {link.label for link in self.linked(pieces, self.rules)}:
+            for label in {link.label for link in self.linked(pieces, self.options)}:
                 wanted = self._wanted.setdefault(label, [])
                 if len(wanted) < SHOWN:
                     wanted.append(id(pieces))
@@ -184,7 +195,7 @@ class Linking(Analysis):
         cases, counts, halves = batch.once(self, lambda: self._ask(batch))
         if not len(cases.query):
             return
-        words = attention.words(self.rules.pieces)
+        words = attention.words(self.conventions.pieces)
         size = (len(batch.pieces), len(self.labels))
         drawn = cases.drawn(words)
         hit, chance = cases.gold.gather(1, drawn), cases.chance.gather(1, drawn)
@@ -196,7 +207,7 @@ class Linking(Analysis):
         self._keep(words, batch)
 
     def _ask(self, batch: Batch) -> tuple[Cases, Tensor, Tensor]:
-        links = [self.linked(pieces, self.rules) for pieces in batch.pieces]
+        links = [self.linked(pieces, self.options) for pieces in batch.pieces]
         asked = ask(batch.pieces, links, self.labels)
         cases = Cases.of(batch, asked, self.rates, len(self.labels))
         ones = torch.ones(len(cases.query), 1, device=batch.ids.device)
@@ -220,7 +231,7 @@ class Linking(Analysis):
                 pieces = self._chosen[key]
                 links = [
                     [link.source, link.target, link.label]
-                    for link in self.linked(pieces, self.rules)
+                    for link in self.linked(pieces, self.options)
                 ]
                 record = {"words": list(pieces.words), "links": links}
                 drawn = np.stack(self._drawn[key])  # (layer, direction, head, word)
@@ -228,21 +239,21 @@ class Linking(Analysis):
                 store.offer(Exemplar(rank(pieces), pieces.example.id, record, arrays))
         return stores
 
-    def exemplary(self, group: str | None) -> list[str]:
+    def example_groups(self, group: str | None) -> list[str]:
         members = self.pooled[group or ""]
         return [] if len(members) > len(self.labels) // 2 > 1 else members
 
-    def scene(self, exemplar: Exemplar, row: dict[str, Any]) -> Scene:
+    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
         """The arcs of one relation, as the annotation has them and as the head draws them."""
-        members = self.pooled[row["group"]]
+        members = self.pooled[best.group or ""]
         links = [(s, t) for s, t, label in exemplar.record["links"] if label in members and t >= 0]
-        if row["direction"] == "head-row":
+        if best.direction == "head-row":
             links = [(target, source) for source, target in links]
         gold: dict[int, list[int]] = defaultdict(list)
         for query, answer in links:
             gold[query].append(answer)
-        drawn = exemplar.arrays["drawn"][row["layer"], row["head"]]
-        choice = drawn[1 if row["direction"] == "column" else 0]
+        drawn = exemplar.arrays["drawn"][best.layer, best.head]
+        choice = drawn[1 if best.direction == "column" else 0]
         arcs = tuple(
             Arc(query, tuple(answers), int(choice[query]), int(choice[query]) in answers)
             for query, answers in sorted(gold.items())
@@ -254,7 +265,7 @@ class Linking(Analysis):
         groups = [
             name
             for name, members in self.pooled.items()
-            if sum(self.known.counts[label] for label in members) >= self.rules.min_count
+            if sum(self.known.counts[label] for label in members) >= self.conventions.min_count
         ]
         if not groups:
             return

@@ -66,7 +66,7 @@ def difference(before: Statistic, after: Statistic) -> Statistic:
     return Statistic(
         before.name, Tally.of(sums, before.tally.counts), zero, unit,
         f"after minus before: {before.about}", before.groups, before.direction,
-        together=before.together,
+        per_layer=before.per_layer,
     )  # fmt: skip
 
 

@@ -224,7 +224,7 @@ class Parsing:
             zero.counts[:] = both.counts
             made.append(
                 Statistic(
-                    "use", both, zero, Unit.GAINED,
+                    "use", both, zero, Unit.NATS_GAINED,
                     "what the head adds to the score of the right candidate above the others",
                     tuple(job.kind for job in jobs), direction,
                     headlines={ATTENTION: f"use by a probe, {direction}"},
