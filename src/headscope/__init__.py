@@ -2,35 +2,66 @@
 
 >>> import headscope as hs
 >>> model = hs.load("minilm")
->>> found = hs.scan(model, hs.read("tour", limit=24), only=["focus"])
+>>> results = hs.scan(model, hs.read("tour", limit=24), only=["focus"])
+
+Nothing is imported before it is used: `import headscope` costs next to nothing.
 """
 
-from importlib.metadata import version
+from __future__ import annotations
 
-from headscope.analyses._shapes.classifier import classify
-from headscope.corpus import read
-from headscope.errors import HeadscopeError
-from headscope.experiments.ablation import ablate
-from headscope.experiments.compare import compare
-from headscope.experiments.finetuning import finetune
-from headscope.experiments.gates import gates
-from headscope.experiments.importance import importance
-from headscope.experiments.look import Look, look
-from headscope.experiments.probe import probe
-from headscope.experiments.pruning import prune
-from headscope.experiments.relevance import relevance
-from headscope.experiments.scan import scan
-from headscope.experiments.scan.passes import Options
-from headscope.model import disable, load, remove, wrap
-from headscope.runs.found import Found
-from headscope.tasks import task
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("headscope")
+if TYPE_CHECKING:
+    from headscope.analyses._shapes.classifier import classify
+    from headscope.corpus import read
+    from headscope.errors import HeadscopeError
+    from headscope.experiments.ablation import ablate
+    from headscope.experiments.compare import compare
+    from headscope.experiments.finetuning import finetune
+    from headscope.experiments.gates import gates
+    from headscope.experiments.importance import importance
+    from headscope.experiments.look import Look, look
+    from headscope.experiments.probe import probe
+    from headscope.experiments.pruning import prune
+    from headscope.experiments.relevance import relevance
+    from headscope.experiments.scan import scan
+    from headscope.experiments.scan.settings import Settings
+    from headscope.model import disable, load, remove, wrap
+    from headscope.runs import RunResults
+    from headscope.runs import open_run as open
+    from headscope.tasks import task
+
+_MODULES = {
+    "HeadscopeError": "errors",
+    "Look": "experiments.look",
+    "RunResults": "runs",
+    "Settings": "experiments.scan.settings",
+    "ablate": "experiments.ablation",
+    "classify": "analyses._shapes.classifier",
+    "compare": "experiments.compare",
+    "disable": "model",
+    "finetune": "experiments.finetuning",
+    "gates": "experiments.gates",
+    "importance": "experiments.importance",
+    "load": "model",
+    "look": "experiments.look",
+    "open": "runs",
+    "probe": "experiments.probe",
+    "prune": "experiments.pruning",
+    "read": "corpus",
+    "relevance": "experiments.relevance",
+    "remove": "model",
+    "scan": "experiments.scan",
+    "task": "tasks",
+    "wrap": "model",
+}
+"""The module of each public name."""
 __all__ = [
-    "Found",
     "HeadscopeError",
     "Look",
-    "Options",
+    "RunResults",
+    "Settings",
     "__version__",
     "ablate",
     "classify",
@@ -41,6 +72,7 @@ __all__ = [
     "importance",
     "load",
     "look",
+    "open",
     "probe",
     "prune",
     "read",
@@ -50,3 +82,18 @@ __all__ = [
     "task",
     "wrap",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("headscope")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'headscope' has no attribute {name!r}")
+    module = import_module(f"headscope.{_MODULES[name]}")
+    return getattr(module, "open_run" if name == "open" else name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

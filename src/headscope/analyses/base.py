@@ -136,6 +136,10 @@ class Analysis(ABC):
         """What the best head of a group does on an example of that group."""
         raise NotImplementedError(f"{self.name} keeps examples but cannot show them")
 
+    def label_map(self, exemplar: Exemplar, layer: int, head: int) -> tuple[str, float]:
+        """The likeliest label of a map, and how likely it is, from `exemplars()["maps"]`."""
+        raise NotImplementedError(f"{self.name} keeps labels of maps but cannot tell them")
+
     def table_rows(self, corpus: str, weights: str) -> Iterator[object]:
         """The rows of `tables`: instances of their row classes."""
         return iter(())

@@ -13,8 +13,8 @@ from headscope.analyses._linking.offsets import best_fixed
 from headscope.analyses.base import analysis, option
 from headscope.corpus import Annotation, Example, Link
 from headscope.corpus.relations import NOT_COUNTED, dependencies, universal
-from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 from headscope.evidence import Statistic, Tally, Unit, crossfit
+from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 
 ALL = "all"
 
@@ -68,9 +68,7 @@ class Dependencies(Linking):
 
     @staticmethod
     def links(example: Example, options: DependencyOptions) -> Iterator[Link]:
-        return dependencies(
-            example, possessive=options.possessive, all_words=options.all_words
-        )
+        return dependencies(example, possessive=options.possessive, all_words=options.all_words)
 
     @cached_property
     def pooled(self) -> dict[str, list[str]]:

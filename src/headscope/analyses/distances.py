@@ -10,9 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.analyses._families.tables import DISTANCES, FAMILIES, Distance, Relative
 from headscope.analyses.base import Analysis, analysis, option
 from headscope.corpus import Pieces, stable_hash
-from headscope.evidence import Int32, Shape, Statistic, Table, Tally, Unit, estimate, families
+from headscope.evidence import Shape, Statistic, Tally, Unit, estimate, families
 from headscope.evidence.divergence import divergences
 from headscope.model import Batch, LayerAttention
 
@@ -33,43 +34,6 @@ class DistanceOptions:
     """How much of a corpus is compared."""
 
     rows: int = option(8192, "Rows of a large corpus that heads are compared on; 0: all.")
-
-
-@dataclass(frozen=True)
-class Distance:
-    """A row of distances.parquet: the mean Jensen-Shannon divergence of two heads, over n rows."""
-
-    corpus: str
-    weights: str
-    layer: Int32
-    head: Int32
-    other_layer: Int32
-    other_head: Int32
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True)
-class Relative:
-    """A row of families.parquet: where scaling puts a head, its cluster, its nearest relative."""
-
-    corpus: str
-    weights: str
-    layer: Int32
-    head: Int32
-    x: float
-    y: float
-    stress: float
-    cluster: Int32
-    nearest_layer: Int32
-    nearest_head: Int32
-    distance: float
-
-
-DISTANCES = Table("distances", Distance)
-FAMILIES = Table("families", Relative)
 
 
 @analysis("distances")
@@ -182,10 +146,12 @@ class Distances(Analysis):
         cluster = families.clusters(matrix, families.tree(matrix))
         nearest = (matrix + np.diag(np.full(self.size, np.inf))).argmin(1)
         for head in range(self.size):
+            x, y = plane.points[head].tolist()
             yield Relative(
                 *place,
                 *divmod(head, heads),
-                *plane.points[head].tolist(),
+                x,
+                y,
                 plane.stress,
                 int(cluster[head]),
                 *divmod(int(nearest[head]), heads),

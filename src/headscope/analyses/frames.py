@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,8 +13,8 @@ from torch import Tensor
 from headscope.analyses.base import Analysis, Arc, Scene, analysis, option
 from headscope.corpus import Annotation, Frame, Pieces, stable_hash
 from headscope.corpus.frames import Place, chosen, elsewhere, place
-from headscope.evidence.role_rule import OURS, RoleRule
 from headscope.evidence import BestHead, Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.evidence.role_rule import OURS, RoleRule
 from headscope.model import Batch, LayerAttention
 
 SHOWN = 6

@@ -8,8 +8,8 @@ from functools import cached_property
 from headscope.analyses._linking.linking import Linking, LinkingOptions
 from headscope.analyses.base import analysis
 from headscope.corpus import Annotation, Example, Link
-from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 from headscope.evidence import Unit
+from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 
 
 @analysis("links")

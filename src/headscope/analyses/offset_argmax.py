@@ -8,8 +8,8 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.relative_position import OFFSETS, WIDTH
-from headscope.evidence.role_rule import VOITA, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence.role_rule import VOITA, RoleRule
 from headscope.model import Batch, LayerAttention, in_band
 
 HEADLINES = {

@@ -14,10 +14,9 @@ from headscope.analyses._shapes.features import Tokens, features
 from headscope.analyses.base import Analysis, analysis
 from headscope.corpus import Pieces
 from headscope.corpus.shown import KEPT, chosen_for_maps, rank
-from headscope.evidence.role_rule import KOVALEVA, OURS, RoleRule
 from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.evidence.role_rule import KOVALEVA, OURS, RoleRule
 from headscope.model import Batch, LayerAttention
-
 
 SHOWS = {
     "vertical": "shows columns",
@@ -98,7 +97,11 @@ class Patterns(Analysis):
         for key, pieces in self._kept.items():
             arrays = {"probabilities": np.stack(self._probabilities[key])}
             store.offer(Exemplar(rank(pieces), pieces.example.id, {}, arrays))
-        return {"": store}
+        return {"maps": store}
+
+    def label_map(self, exemplar: Exemplar, layer: int, head: int) -> tuple[str, float]:
+        shares = exemplar.arrays["probabilities"][layer, head]
+        return SHAPES[int(shares.argmax())], float(shares.max())
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(

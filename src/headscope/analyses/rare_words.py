@@ -10,8 +10,8 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.corpus import Pieces
-from headscope.evidence.role_rule import OURS, VOITA, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence.role_rule import OURS, VOITA, RoleRule
 from headscope.model import Batch, LayerAttention
 
 GROUPS = ("rarest", "two rarest")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
-from headscope.evidence.role_rule import CLARK, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence.role_rule import CLARK, RoleRule
 from headscope.model import Batch, LayerAttention
 
 WIDTH = 8

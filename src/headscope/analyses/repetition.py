@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, Inputs, analysis
-from headscope.evidence.role_rule import LENS, OURS, RoleRule
 from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence.role_rule import LENS, OURS, RoleRule
 from headscope.model import Batch, LayerAttention
 
 PLACES = ("previous", "duplicate", "induction", "first")

@@ -11,7 +11,7 @@ import torch
 
 from headscope.analyses import analyses
 from headscope.corpus import read
-from headscope.corpus.readers import names
+from headscope.corpus.readers import readers
 from headscope.errors import HeadscopeError
 from headscope.model import bundled
 from headscope.model.adapters import families
@@ -44,7 +44,7 @@ def examine() -> dict[str, str | list[str]]:
         "data": _folder("HEADSCOPE_DATA"),
         "tour": f"{sum(1 for _ in read('tour'))} sentences",
         "families": list(families()),
-        "readers": list(names()),
+        "readers": list(readers()),
         "analyses": list(analyses()),
     }
 

@@ -10,14 +10,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from headscope._util.plugins import did_you_mean
 from headscope.corpus.example import Example
 from headscope.corpus.files import digest
-from headscope.corpus.readers import Reader, names, reader_for
+from headscope.corpus.readers import Reader, reader_for, readers
 from headscope.corpus.readers.glue import glue_file
 from headscope.errors import InputError
 
 BUNDLED = {"tour": ("*.conllu", "conllu"), "tour-pairs": ("twins.jsonl", "jsonl")}
 """The bundled texts by name: their files, and what reads them."""
+SOURCES = "DATA is a path, READER:PATH, glue/TASK, or 'tour'"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,14 @@ class Corpus:
         }
 
 
+def _hint(source: str) -> str:
+    """What may have been meant by a source that does not exist."""
+    prefix, colon, _ = source.partition(":")
+    if colon and prefix not in readers():
+        return did_you_mean(prefix, readers()) or f" (readers: {', '.join(readers())})"
+    return "" if colon else did_you_mean(source, [*BUNDLED, *readers()])
+
+
 def matches(unit: str, patterns: str) -> bool:
     """Whether a document's id matches one of some patterns, with commas between them.
 
@@ -90,18 +100,17 @@ def read(
         pattern, reader = BUNDLED[str(source)]
         folder = Path(str(resources("headscope.corpus"))) / "tour"
         paths = tuple(sorted(folder.glob(pattern)))
-        return Corpus(str(source), paths, names()[reader], limit, documents)
-    if str(source).startswith("glue/") and str(source) in names():
+        return Corpus(str(source), paths, readers()[reader], limit, documents)
+    if str(source).startswith("glue/") and str(source) in readers():
         task = str(source).removeprefix("glue/")
         path = glue_file(task, part, None if glue_dir is None else Path(glue_dir))
-        return Corpus(task, (path,), names()[str(source)], limit, documents)
+        return Corpus(task, (path,), readers()[str(source)], limit, documents)
     prefix, colon, rest = str(source).partition(":")
-    known = colon == ":" and prefix in names()
+    known = colon == ":" and prefix in readers()
     path = Path(rest if known else source)
+    if (path / "run.json").exists():
+        raise InputError("this is a run folder; open it with headscope.open", path)
     if not path.exists():
-        hint = "" if known or colon == "" else f" (readers: {', '.join(names())})"
-        raise InputError(
-            f"no such file{hint}; DATA is a path, READER:PATH, glue/TASK, or 'tour'", path
-        )
+        raise InputError(f"no such file{_hint(str(source))}; {SOURCES}", path)
     name = (path.with_suffix("") if path.suffix == ".gz" else path).stem
     return Corpus(name, (path,), reader_for(path, prefix if known else None), limit, documents)

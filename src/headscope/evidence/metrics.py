@@ -13,6 +13,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.evidence.unit import Unit
+
 Floats = NDArray[np.float64]
 Formula = Callable[[Floats, Floats, Floats], Floats]
 
@@ -23,6 +25,38 @@ class Kind(StrEnum):
     CLASSES = "classes"  # the number of the class
     SCORES = "scores"  # a graded score
     LOSS = "loss"  # summed losses and how many were summed
+
+
+@dataclass(frozen=True)
+class Score:
+    """A model's metric on a task.
+
+    Attributes:
+        error: the standard error.
+        better: 1 where more is better, -1 where less is.
+        share: whether it is shown in per cent.
+        nothing: what always predicting the commonest class would score; None: no such.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    error: float
+    n: int
+    better: int
+    share: bool
+    nothing: float | None
+
+    @property
+    def unit(self) -> Unit:
+        """Of the metric itself."""
+        return Unit.SHARE if self.share else Unit.NATS
+
+    @property
+    def difference_unit(self) -> Unit:
+        """Of differences of the metric."""
+        return Unit.POINTS if self.share else Unit.NATS_GAINED
 
 
 @dataclass(frozen=True)

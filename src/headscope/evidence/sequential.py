@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from scipy import stats
 
@@ -73,13 +71,11 @@ class Decider:
         return Verdict.UNCLEAR
 
 
-def final_verdict(metric: Metric, row: Mapping[str, Any], margin: float) -> Verdict:
-    """The verdict after all data: by the corrected test, or by an interval within the margin.
-
-    Args:
-        row: with `delta`, `low`, `high`, `q`.
-    """
-    if row["q"] < SURE:
-        return Verdict.HURTS if (row["delta"] > 0) is (metric.better > 0) else Verdict.HELPS
-    inside = -margin < row["low"] and row["high"] < margin
+def final_verdict(
+    metric: Metric, delta: float, interval: tuple[float, float], q: float, margin: float
+) -> Verdict:
+    """The verdict after all data: by the corrected test, or by an interval within the margin."""
+    if q < SURE:
+        return Verdict.HURTS if (delta > 0) is (metric.better > 0) else Verdict.HELPS
+    inside = -margin < interval[0] and interval[1] < margin
     return Verdict.NOTHING if inside else Verdict.UNCLEAR

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -244,9 +244,9 @@ def _finish(kind: type[Row], columns: Columns, place: tuple[str, str, str]) -> l
     q = np.full(len(p), np.nan)
     for name in dict.fromkeys(columns["statistic"]):
         q[names == name] = corrected(p[names == name])
-    values = zip(*(columns[name] for name in NAMES), strict=True)
+    values: Iterator[Any] = zip(*(columns[name] for name in NAMES), strict=True)
     return [
-        kind(*place, *row, _number(corrected_p))
+        kind(*(*place, *row, _number(corrected_p)))
         for row, corrected_p in zip(values, q.tolist(), strict=True)
     ]
 

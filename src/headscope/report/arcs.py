@@ -65,10 +65,8 @@ def picture(row: ArcsRow) -> Picture:
     placed = list(zip(middles, words, strict=True))
     height = 2 * reach + 26
     line = reach + 17
-    right = sum(row.right)
-    return Picture(
-        row.example, width, height, line, placed, curves, right, len(pairs), beyond
-    )
+    hits = sum(row.right)
+    return Picture(row.example, width, height, line, placed, curves, hits, len(pairs), beyond)
 
 
 def _places(words: list[str]) -> tuple[list[float], float]:

@@ -10,29 +10,29 @@ import vl_convert
 
 from headscope._util.atomic import write_bytes, write_text, writing
 from headscope.report.charts import Chart
-from headscope.report.page import drawing
-from headscope.report.panels import panels
+from headscope.report.page import drawing, sections_of
 from headscope.report.views import views
-from headscope.runs import Results
+from headscope.runs import RunResults
 
 
-def write_figures(results: list[Results], folder: Path) -> list[Path]:
+def write_figures(results: list[RunResults], folder: Path) -> list[Path]:
     """Write every chart, and every sentence with arcs, as PNG and SVG; returns the files."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    for panel in panels(results):
-        for chart in panel.charts:
-            written += _chart(folder, panel.title, chart)
+    for part in sections_of(results):
+        for chart in part.charts:
+            written += _chart(folder, part.title, chart)
     for view in views(results):
-        for analysis, charts in view.charts():
+        for analysis, section, charts in view.charts():
             for chart in charts:
                 written += _chart(folder, view.title, chart)
-            for title, pictures in view.scenes(analysis["analysis"]):
+            own = section.pictures if section is not None else None
+            for title, pictures in view.pictures(analysis.analysis) if own is None else own:
                 for picture in pictures:
                     svg = drawing(picture)
                     png = vl_convert.svg_to_png(svg, scale=2)
-                    name = f"{view.title}-{analysis['analysis']}-{title}-{picture.example}"
+                    name = f"{view.title}-{analysis.analysis}-{title}-{picture.example}"
                     written += _write(folder, name, svg, png)
     return written
 

@@ -21,73 +21,103 @@ import jinja2
 import vl_convert
 
 from headscope._util.atomic import write_text
-from headscope.analyses._linking.section import LINKING, WAYS, across
 from headscope.report.arcs import Picture
+from headscope.report.catalogue import load_sections
 from headscope.report.charts import map_chart, spec
-from headscope.report.head_cards import cards, striking
-from headscope.report.model_summary import portrait
+from headscope.report.head_cards import head_cards, striking_cards
+from headscope.report.model_summary import model_summary
 from headscope.report.numbers import COLUMNS
-from headscope.report.panels import panels
-from headscope.report.sections import Panel
+from headscope.report.sections import Section, run_sections
 from headscope.report.views import View, views
-from headscope.runs import Results
+from headscope.runs import RunResults
 
-Record = dict[str, Any]
+Json = dict[str, Any]
+"""What the page's script reads."""
 
 
-def write_report(results: list[Results], path: Path) -> Path:
+def write_report(results: list[RunResults], path: Path) -> Path:
     """Write one page for one or more runs; the run folder is all that it needs."""
-    write_text(path, render(views(results), panels(results), results))
+    write_text(path, render(results))
     return path
 
 
-def render(shown: list[View], experiments: list[Panel], runs: list[Results]) -> str:
-    """The page of some views, after the experiments."""
-    sections, data = [], []
-    extra = [chart.spec() for panel in experiments for chart in panel.charts]
-    first = [0, *accumulate(len(panel.charts) for panel in experiments)]
-    for number, view in enumerate(shown):
-        charts: list[Record] = []
-        analyses = []
-        for analysis, made in view.charts():
-            analyses.append(
-                analysis
-                | {"charts": made, "first": len(charts)}
-                | {"scenes": view.scenes(analysis["analysis"])}
-                | {"linking": analysis["analysis"] in LINKING}
-                | {"board": view.boards.get(analysis["analysis"])}
-            )
-            charts += [chart.spec() for chart in made]
-        maps, known = view.maps(), cards(view, runs)
-        data.append(
-            {"charts": charts, "maps": maps, "table": view.table(),
-             "headlines": [line.text for line in view.headlines], "title": view.title,
-             "cards": {name: card.lines for name, card in known.items() if card.lines}}
-        )  # fmt: skip
-        sections.append(
-            {"number": number, "view": view, "analyses": analyses, "maps": bool(maps),
-             "portrait": portrait(view, runs), "cards": striking(view, known)}
-        )  # fmt: skip
-    compared = [(one, across(one)) for one in runs if one.record["corpora"]]
+def sections_of(results: list[RunResults]) -> list[Section]:
+    """The sections of some runs, and of those that belong together."""
+    load_sections()
+    return [section for make in run_sections.functions for section in make(results)]
+
+
+def render(results: list[RunResults]) -> str:
+    """The page of some runs: experiments, then what the heads of each model do."""
+    experiments, shown = sections_of(results), views(results)
+    data = [_view_data(view, results) for view in shown]
     return page(
         "report.html",
-        {"views": data, "map": spec(map_chart()), "extra": extra},
+        {
+            "views": data,
+            "map": spec(map_chart()),
+            "extra": [chart.spec() for section in experiments for chart in section.charts],
+        },
         title=shown[0].title if shown else experiments[0].title,
-        experiments=list(zip(first, experiments, strict=False)),
-        sections=sections,
-        compared=[(one.record, table) for one, table in compared if table],
-        ways=WAYS,
+        experiments=list(zip(_first_charts(experiments), experiments, strict=False)),
+        sections=[_view_section(number, view, results) for number, view in enumerate(shown)],
     )
 
 
-def look_page(title: str, heads: int, text: Record) -> str:
+def _first_charts(sections: list[Section]) -> list[int]:
+    """The number of the first chart of each section, counted over the page."""
+    return [0, *accumulate(len(section.charts) for section in sections)]
+
+
+def _view_data(view: View, results: list[RunResults]) -> Json:
+    """What the script needs of a view."""
+    cards = head_cards(view, results)
+    return {
+        "charts": [chart.spec() for _, _, charts in view.charts() for chart in charts],
+        "maps": view.maps(),
+        "table": view.table(),
+        "headlines": [line.text for line in view.headlines],
+        "title": view.title,
+        "cards": {name: card.lines for name, card in cards.items() if card.lines},
+    }
+
+
+def _view_section(number: int, view: View, results: list[RunResults]) -> Json:
+    """What the template needs of a view."""
+    analyses, first = [], 0
+    for analysis, section, charts in view.charts():
+        own = section.pictures if section is not None else None
+        pictures = view.pictures(analysis.analysis) if own is None else own
+        analyses.append(
+            {
+                "name": analysis.analysis,
+                "about": analysis.about,
+                "details": analysis.details,
+                "section": section,
+                "pictures": pictures,
+                "charts": charts,
+                "first": first,
+            }
+        )
+        first += len(charts)
+    return {
+        "number": number,
+        "view": view,
+        "analyses": analyses,
+        "maps": bool(view.maps()),
+        "summary": model_summary(view, results),
+        "cards": striking_cards(view, head_cards(view, results)),
+    }
+
+
+def look_page(title: str, heads: int, text: Json) -> str:
     """The page of one text: every head's map, no statistics."""
     view = {"charts": [], "maps": [text], "headlines": [], "title": title}
     data = {"views": [view], "map": spec(map_chart()), "extra": []}
     return page("look.html", data, title=title, heads=heads, tokens=text["tokens"])
 
 
-def page(template: str, data: Record, **values: Any) -> str:
+def page(template: str, data: Json, **values: Any) -> str:
     """Fill a template; `data` goes to the scripts as JSON that cannot end its element."""
     scripts = [bundle(), asset("report.js")]
     payload = json.dumps(data, separators=(",", ":"), allow_nan=False)

@@ -6,10 +6,11 @@ show, and the page loops over what is registered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from headscope.report.arcs import Picture
 from headscope.report.charts import Chart
 
 if TYPE_CHECKING:
@@ -46,16 +47,17 @@ class Section:
     """A section of the page: what it says, its charts, its table.
 
     Attributes:
-        anchor: the name that links to the section.
         below: sections within it.
+        pictures: sentences with arcs by title, where an analysis chooses and orders them itself.
     """
 
     title: str
     text: list[str]
     charts: list[Chart] = field(default_factory=list)
     columns: tuple[str, ...] = ()
-    rows: list[tuple[Cell | str, ...]] = field(default_factory=list)
+    rows: Sequence[tuple[Cell | str, ...]] = ()
     below: list[Section] = field(default_factory=list)
+    pictures: list[tuple[str, list[Picture]]] | None = None
 
     @property
     def cells(self) -> list[tuple[Cell, ...]]:
@@ -101,13 +103,11 @@ summary_lines: Registry[SummaryLines] = Registry()
 _ANALYSIS_SECTIONS: dict[str, AnalysisSection] = {}
 
 
-def analysis_section(
-    *analyses: str,
-) -> Callable[[AnalysisSection], AnalysisSection]:
+def analysis_section(analysis: str) -> Callable[[AnalysisSection], AnalysisSection]:
     """Register what an analysis has to show besides its numbers per head."""
 
     def add(function: AnalysisSection) -> AnalysisSection:
-        _ANALYSIS_SECTIONS.update(dict.fromkeys(analyses, function))
+        _ANALYSIS_SECTIONS[analysis] = function
         return function
 
     return add

@@ -140,8 +140,8 @@ class View:
         return make(self) if make is not None else None
 
     def pictures(self, analysis: str) -> list[tuple[str, list[Picture]]]:
-        """Real sentences with the arcs of the annotation and of the best heads, by head and group,
-        in the order of the run folder.
+        """Real sentences with the arcs of the annotation and of the best heads, by head and
+        group, in the order of the run folder.
         """
         place = {"corpus": self.corpus, "weights": self.weights, "analysis": analysis}
         pictures: dict[str, list[Picture]] = defaultdict(list)
@@ -249,7 +249,5 @@ def _offsets(groups: list[str]) -> bool:
 def views(results: list[RunResults]) -> list[View]:
     """All views of some runs."""
     return [
-        View(run, record.corpus, record.weights)
-        for run in results
-        for record in run.record.corpora
+        View(run, record.corpus, record.weights) for run in results for record in run.record.corpora
     ]

@@ -14,7 +14,7 @@ from headscope.runs.record import (
     TaskRecord,
     WindowsRecord,
 )
-from headscope.runs.results import Best, RunResults
+from headscope.runs.results import Best, RunResults, open_run
 
 __all__ = [
     "FORMAT",
@@ -32,5 +32,6 @@ __all__ = [
     "Watch",
     "WindowsRecord",
     "check_folder",
+    "open_run",
     "run",
 ]

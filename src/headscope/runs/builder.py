@@ -85,7 +85,9 @@ class ResultBuilder:
         """Set what the experiment itself has to say: an instance of its summary dataclass."""
         assert is_dataclass(summary)
         assert not isinstance(summary, type)
-        self._summary = {name: value for name, value in asdict(summary).items() if value is not None}
+        self._summary = {
+            name: value for name, value in asdict(summary).items() if value is not None
+        }
 
     def results(self, study: Study) -> RunResults:
         """Everything as tables, with the record that describes them."""

@@ -65,7 +65,9 @@ def _short(value: Any) -> str:
 class RunFolder:
     """An open run folder: one process writes to it at a time."""
 
-    def __init__(self, path: Path, study: Study, command: list[str], system: dict[str, str]) -> None:
+    def __init__(
+        self, path: Path, study: Study, command: list[str], system: dict[str, str]
+    ) -> None:
         self.path = path
         earlier = check_folder(path, study)
         self._claim = ExitStack()

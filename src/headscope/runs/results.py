@@ -54,6 +54,11 @@ class Best:
         return f"{head_name(row.layer, row.head)}  {value}  baseline {number(row.baseline)}"
 
 
+def open_run(folder: Path | str) -> RunResults:
+    """Open a finished run folder (`headscope.open`)."""
+    return RunResults.read(folder)
+
+
 @dataclass
 class RunResults:
     """What a run found, from memory or from a run folder.
@@ -231,5 +236,3 @@ def _single(
 
 def _missing_extra(name: str) -> HeadscopeError:
     return HeadscopeError(f"{name} is not installed; pip install 'headscope[frames]'")
-
-

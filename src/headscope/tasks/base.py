@@ -11,7 +11,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan
 from headscope.errors import InputError
-from headscope.evidence.metrics import Metric
+from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Resamples
 from headscope.model import Batch, Head, Model
 
@@ -130,21 +130,28 @@ class Task(ABC):
             found[list(batch.places)] = values.double().cpu().numpy()
         return found
 
-    def score(self, predictions: Floats, cases: list[Case], seed: int = 0) -> list[dict[str, Any]]:
+    def score(self, predictions: Floats, cases: list[Case], seed: int = 0) -> list[Score]:
         """Every metric with its interval and error, and what knowing nothing would give."""
         gold = np.array([case.gold for case in cases])
         resamples = Resamples([case.example.unit for case in cases], seed=seed)
         nothing = self.knows_nothing(gold)
-        found = []
+        scores = []
         for metric in self.metrics:
             low, high, error = resamples.interval(metric, predictions, gold)
-            found.append(
-                {"metric": metric.name, "value": metric(predictions, gold), "low": low,
-                 "high": high, "error": error, "n": len(gold),
-                 "better": metric.better, "share": metric.share,
-                 "nothing": None if nothing is None else metric(nothing, gold)}
-            )  # fmt: skip
-        return found
+            scores.append(
+                Score(
+                    metric.name,
+                    metric(predictions, gold),
+                    low,
+                    high,
+                    error,
+                    len(gold),
+                    metric.better,
+                    metric.share,
+                    None if nothing is None else metric(nothing, gold),
+                )
+            )
+        return scores
 
     def knows_nothing(self, gold: Floats) -> Floats | None:
         """What a model would predict that knows the gold's distribution alone; None: no such."""
@@ -161,15 +168,6 @@ class Task(ABC):
                 raise InputError("too few examples to cut in two", self.corpus.paths[0])
             made.append(half)
         return made[0], made[1]
-
-    def describe(self) -> dict[str, Any]:
-        """What identifies the task, for the run's record."""
-        return {
-            "name": self.name,
-            "kind": type(self).__name__,
-            "data": self.corpus.describe(),
-            "metrics": [metric.name for metric in self.metrics],
-        } | ({} if self.half is None else {"half": self.half})
 
 
 def golds(batch: CaseBatch) -> Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -12,142 +11,183 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
 from headscope._util.naming import head_name
+from headscope.analyses._families.tables import DISTANCES, FAMILIES, Distance, Relative
 from headscope.analyses._special_tokens.masses import RESTS, masses
-from headscope.evidence import families
-from headscope.report.charts import COLOURS, Chart, Drawing
-from headscope.report.numbers import interval, number
-from headscope.report.sections import Panel
-from headscope.runs import rows_of
+from headscope.evidence import Unit, families
+from headscope.report.charts import COLOURS, Chart, Datum, Drawing
+from headscope.report.sections import (
+    Place,
+    Section,
+    analysis_section,
+    card_lines,
+    summary_lines,
+)
+from headscope.report.views import View
+from headscope.runs import RunResults
 
-if TYPE_CHECKING:
-    from headscope.report.views import View
-
-Row = dict[str, Any]
 NO_ROLE = "no role known"
 JOINS = "#999999"
 SIDE = 0.025
 """Either side of a test at 5%."""
+NEAR = 0.05
+"""Nats of divergence: heads this near look nearly alike (two with nothing in common are 0.69
+apart)."""
 POOR = 0.2
 """Stress above which a plane shows distances only roughly."""
 
 
 def roles(view: View) -> dict[str, str]:
     """What each head is, in a word or two, as far as this run tells: its most telling role."""
-    heads = {head_name(row["layer"], row["head"]) for row in view.rows if row["head"] is not None}
-    found = dict.fromkeys(sorted(heads), NO_ROLE)
-    resting: Counter[tuple[int, int]] = Counter()
+    heads = {head_name(*row.place) for row in view.rows if row.head is not None}
+    named = dict.fromkeys(sorted(heads), NO_ROLE)
+    resting: Counter[Place] = Counter()
     for mass in masses(view.results, view.corpus, view.weights):
         resting.update(mass)
-    found |= {head_name(*head): "rests on specials" for head in resting if resting[head] >= RESTS}
-    return found | {head_name(*role.place): role.rule.name for role in reversed(view.roles)}
+    named |= {head_name(*head): "rests on specials" for head in resting if resting[head] >= RESTS}
+    return named | {head_name(*role.place): role.rule.name for role in reversed(view.roles)}
 
 
-def relatives(view: View) -> Iterator[tuple[tuple[int, int], str]]:
+def relatives_of(view: View) -> list[Relative]:
+    """The rows of a view's heads."""
+    return view.results.rows(FAMILIES, corpus=view.corpus, weights=view.weights)
+
+
+@card_lines(10)
+def nearest_relatives(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """Of each head, who is nearest to it."""
-    for row in rows_of(view.results.families, corpus=view.corpus, weights=view.weights):
-        nearest = head_name(row["nearest_layer"], row["nearest_head"])
+    for row in relatives_of(view):
+        nearest = head_name(row.nearest_layer, row.nearest_head)
         text = (
-            f"its nearest relative is {nearest}, {row['distance']:.3f} nats away; it belongs to "
-            f"family {row['cluster'] + 1}"
+            f"its nearest relative is {nearest}, {row.distance:.3f} nats away; it belongs to "
+            f"family {row.cluster + 1}"
         )
-        yield (row["layer"], row["head"]), text
+        yield (row.layer, row.head), text
 
 
-def panel(view: View) -> Panel | None:
+@summary_lines(10)
+def redundancy(view: View, results: list[RunResults]) -> Iterator[str]:
+    """How many heads have a near relative, and whether layers are alike."""
+    rows = relatives_of(view)
+    if not rows:
+        return
+    near = [row for row in rows if row.distance < NEAR]
+    closest = min(rows, key=lambda row: row.distance)
+    yield (
+        f"Redundancy: {len(near)} of {len(rows)} heads have a relative that looks nearly alike "
+        f"(less than {NEAR:g} nats of divergence); the closest pair is "
+        f"{head_name(closest.layer, closest.head)} and "
+        f"{head_name(closest.nearest_layer, closest.nearest_head)} "
+        f"({closest.distance:.3f}). {alike(view)}"
+    )
+
+
+@analysis_section("distances")
+def families_section(view: View) -> Section | None:
     """The families of one model on one corpus."""
-    wanted = {"corpus": view.corpus, "weights": view.weights}
-    members = rows_of(view.results.families, **wanted)
+    members = relatives_of(view)
     if not members:
         return None
     role = roles(view)
-    points = [
-        row
-        | {"name": head_name(row["layer"], row["head"])}
-        | {"role": role[head_name(row["layer"], row["head"])]}
-        | {"nearest": head_name(row["nearest_layer"], row["nearest_head"])}
-        | {"family": f"{row['cluster'] + 1}"}
-        for row in members
-    ]
-    apart = matrix(rows_of(view.results.distances, **wanted), members)
-    stress = points[0]["stress"]
+    points = [_point(row, role) for row in members]
+    pairs = view.results.rows(DISTANCES, corpus=view.corpus, weights=view.weights)
+    stress = members[0].stress
     reading = (
         "A point is a head; near points look at texts alike (multidimensional scaling). "
         + ("Stress" if stress <= POOR else "Read it roughly: stress")
         + f" {stress:.2f} (0: the plane shows all distances truly)."
     )
+    named = sorted({point["role"] for point in points})
     charts = [
-        Chart("families-by-layer", "heads in a plane, by layer", reading,
-              plane("layer"), other={"points": points}),
-        Chart("families-by-role", "heads in a plane, by role", reading,
-              plane("role", sorted({row["role"] for row in points})),
-              other={"points": points}),
-        Chart("families-tree", "the tree of heads",
-              "Heads that meet low are alike (Ward's rule; up: the root of the divergence). "
-              "Colours are families, grey joins them.",
-              tree(len(points)), wide=True, other=branches(apart, points)),
-    ]  # fmt: skip
-    return Panel(
-        "Families", [alike(view)], charts,
-        ("family", "heads", "roles", "layers", "closest pair", "distance"),
-        list(_clusters(points)),
-    )  # fmt: skip
+        Chart(
+            "families-by-layer",
+            "heads in a plane, by layer",
+            reading,
+            plane("layer"),
+            other={"points": points},
+        ),
+        Chart(
+            "families-by-role",
+            "heads in a plane, by role",
+            reading,
+            plane("role", named),
+            other={"points": points},
+        ),
+        Chart(
+            "families-tree",
+            "the tree of heads",
+            "Heads that meet low are alike (Ward's rule; up: the root of the divergence). "
+            "Colours are families, grey joins them.",
+            tree(len(points)),
+            wide=True,
+            other=branches(matrix(pairs, members), points),
+        ),
+    ]
+    columns = ("family", "heads", "roles", "layers", "closest pair", "distance")
+    return Section("Families", [alike(view)], charts, columns, list(_clusters(points)))
+
+
+def _point(row: Relative, role: dict[str, str]) -> Datum:
+    name = head_name(row.layer, row.head)
+    return vars(row) | {
+        "name": name,
+        "role": role[name],
+        "nearest": head_name(row.nearest_layer, row.nearest_head),
+        "family": f"{row.cluster + 1}",
+    }
 
 
 def alike(view: View) -> str:
     """Whether heads of one layer are alike, in words."""
-    rows = [row for row in view.rows if row["analysis"] == "distances" and row["layer"] is None]
-    found = {row["statistic"]: row for row in rows}
-    apart, within = found["between_minus_within"], found["within_layer"]
-    said = "nearer to" if apart["value"] > 0 else "farther from"
-    p = apart["p"]
-    mean = number(within["value"], "nats")
+    rows = {
+        row.statistic: row for row in view.rows if row.analysis == "distances" and row.layer is None
+    }
+    apart, within = rows["between_minus_within"], rows["within_layer"]
+    nearer = "nearer to" if apart.value > 0 else "farther from"
+    nats = Unit.NATS.number
     return (
-        f"Are heads of one layer alike? Two heads of one layer are {mean} "
-        f"nats from each other, heads of different layers {number(within['baseline'], 'nats')}; "
-        f"difference {apart['value']:+.3f} {interval(apart, 'nats gained')}. " + _verdict(p, said)
+        f"Are heads of one layer alike? Two heads of one layer are {nats(within.value)} nats from "
+        f"each other, heads of different layers {nats(within.baseline)}; difference "
+        f"{apart.value:+.3f} {apart.interval(Unit.NATS_GAINED)}. " + _verdict(apart.p, nearer)
     )
 
 
-def _verdict(p: float | None, said: str) -> str:
+def _verdict(p: float | None, nearer: str) -> str:
     if p is None:
         return "There are too few documents for a test."
     if min(p, 1 - p) < SIDE:
         return (
-            f"Heads of one layer are {said} each other than layers dealt out at random would be "
+            f"Heads of one layer are {nearer} each other than layers dealt out at random would be "
             f"(p = {p:.4f})."
         )
     return f"Layers dealt out at random do as well (p = {p:.2f}): it is not shown."
 
 
-def matrix(pairs: list[Row], members: list[Row]) -> NDArray[np.float64]:
+def matrix(pairs: list[Distance], members: list[Relative]) -> NDArray[np.float64]:
     """(head, head) distances in the order of the members."""
-    place = {(row["layer"], row["head"]): number for number, row in enumerate(members)}
-    made = np.zeros((len(members), len(members)))
-    for row in pairs:
-        one, other = place[row["layer"], row["head"]], place[row["other_layer"], row["other_head"]]
-        made[one, other] = made[other, one] = row["value"]
-    return made
+    place = {(row.layer, row.head): number for number, row in enumerate(members)}
+    distances = np.zeros((len(members), len(members)))
+    for pair in pairs:
+        first = place[pair.layer, pair.head]
+        second = place[pair.other_layer, pair.other_head]
+        distances[first, second] = distances[second, first] = pair.value
+    return distances
 
 
-def _clusters(points: list[Row]) -> list[tuple[str, ...]]:
-    found = defaultdict(list)
-    for row in points:
-        found[row["cluster"]].append(row)
-    lines: list[tuple[str, ...]] = []
-    for cluster, rows in sorted(found.items()):
-        counted = Counter(row["role"] for row in rows).most_common()
-        closest = min(rows, key=lambda row: row["distance"])
-        lines.append(
-            (
-                f"{cluster + 1}",
-                " ".join(row["name"] for row in rows),
-                ", ".join(f"{role} ({times})" for role, times in counted),
-                " ".join(f"L{layer}" for layer in sorted({row["layer"] for row in rows})),
-                f"{closest['name']} {closest['nearest']}",
-                number(closest["distance"], "nats"),
-            )
+def _clusters(points: list[Datum]) -> Iterator[tuple[str, ...]]:
+    families_of = defaultdict(list)
+    for point in points:
+        families_of[point["cluster"]].append(point)
+    for cluster, members in sorted(families_of.items()):
+        counted = Counter(point["role"] for point in members).most_common()
+        closest = min(members, key=lambda point: float(point["distance"]))
+        yield (
+            f"{cluster + 1}",
+            " ".join(point["name"] for point in members),
+            ", ".join(f"{role} ({times})" for role, times in counted),
+            " ".join(f"L{layer}" for layer in sorted({point["layer"] for point in members})),
+            f"{closest['name']} {closest['nearest']}",
+            Unit.NATS.number(closest["distance"]),
         )
-    return lines
 
 
 def plane(by: str, names: list[str] | None = None) -> Drawing:
@@ -196,14 +236,13 @@ def tree(heads: int) -> Drawing:
     )
     names = (
         alt.Chart(alt.NamedData(name="leaves"))
-        .mark_text(angle=270, align="right", baseline="middle", dy=0, dx=-4, fontSize=9,
-                   cursor="pointer")
+        .mark_text(angle=270, align="right", baseline="middle", dx=-4, fontSize=9, cursor="pointer")
         .encode(x=x, y=alt.Y("y:Q"), text="name:N", color=colour, tooltip=["name:N", "role:N"])
-    )  # fmt: skip
+    )
     return alt.layer(lines, names).properties(width=step * heads, height=260)
 
 
-def branches(apart: NDArray[np.float64], points: list[Row]) -> dict[str, list[Row]]:
+def branches(apart: NDArray[np.float64], points: list[Datum]) -> dict[str, list[Datum]]:
     """The data of `tree`: corners of its branches, and the heads below."""
     links = families.tree(apart)
     colours = [COLOURS[row["cluster"] % len(COLOURS)] for row in points]
@@ -226,8 +265,8 @@ def branches(apart: NDArray[np.float64], points: list[Row]) -> dict[str, list[Ro
         for corner, (x, y) in enumerate(zip(xs, ys, strict=True))
     ]
     leaves = [
-        {"x": 10 * place + 5, "y": 0, "name": points[head]["name"], "role": points[head]["role"],
-         "colour": colours[head]}
+        {"x": 10 * place + 5, "y": 0, "colour": colours[head]}
+        | {key: points[head][key] for key in ("name", "role")}
         for place, head in enumerate(order)
-    ]  # fmt: skip
+    ]
     return {"branches": rows, "leaves": leaves}

@@ -1,56 +1,50 @@
-"""The papers' tables for a run: relations (Clark's table 1), antecedents (table 2), languages."""
+"""The page of linked words: the best head for each relation (Clark's table 1), and across corpora."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from headscope._util.naming import head_name
-from headscope.report import head_roles as heads
-from headscope.report.numbers import interval, number, sure
-from headscope.runs import Results, rows_of
+from headscope.evidence import BEST, HEADS, BestHead, HeadRow, Unit
+from headscope.evidence.example_tables import ARCS
+from headscope.report.arcs import Picture, picture
+from headscope.report.charts import Chart, head_datum, heat_map
+from headscope.report.head_roles import head_roles
+from headscope.report.sections import Cell, Section, analysis_section, run_sections
+from headscope.report.views import View
+from headscope.runs import RunResults
 
-Row = dict[str, Any]
-LINKING = ("dependencies", "links")
-WAYS = ("row", "column", "head-row")
+DIRECTIONS = ("row", "column", "head-row")
 FEW = 100
 """Relations with fewer instances are marked."""
-SOURCES = {
-    "nearest": "nearest mention",
-    "head_match": "same head word, else nearest",
-    "sieve": "rule sieve",
-    "chance": "chance",
-}
+MAPS = 6
+"""Relations whose heads are mapped."""
+number = Unit.SHARE.number
 
 
 @dataclass(frozen=True)
-class Found:
+class BestForRelation:
     """The best head for a relation in one direction, with its evidence."""
 
-    direction: str
-    accuracy: Row
-    gain: Row
+    accuracy: BestHead
+    gain: BestHead
 
     @property
     def head(self) -> str:
         """Its name."""
-        return head_name(self.accuracy["layer"], self.accuracy["head"])
+        return head_name(self.accuracy.layer, self.accuracy.head)
 
     @property
     def sure(self) -> bool:
         """Above the best fixed offset, and above what its own offsets give, both corrected."""
-        return self.gain["value"] > 0 and sure(self.gain) and sure(self.accuracy)
+        return self.gain.value > 0 and self.gain.sure and self.accuracy.sure
 
     @property
     def value(self) -> str:
         """Its accuracy in words."""
-        return number(self.accuracy["value"], "share")
-
-    @property
-    def interval(self) -> str:
-        """The interval of its accuracy in words."""
-        return interval(self.accuracy, "share")
+        return number(self.accuracy.value)
 
 
 @dataclass(frozen=True)
@@ -61,7 +55,7 @@ class Relation:
     n: int
     offset: str
     baseline: float | None
-    ways: dict[str, Found]
+    directions: dict[str, BestForRelation]
 
     @property
     def few(self) -> bool:
@@ -69,164 +63,219 @@ class Relation:
         return self.n < FEW
 
     @property
-    def best(self) -> Found:
+    def best(self) -> BestForRelation:
         """The better of row and column: what Clark's table 1 reports."""
-        both = [self.ways[way] for way in ("row", "column") if way in self.ways]
-        return max(both, key=lambda found: found.accuracy["value"])
+        both = (self.directions[way] for way in ("row", "column") if way in self.directions)
+        return max(both, key=lambda best: best.accuracy.value)
 
     @property
-    def cells(self) -> tuple[str, ...]:
-        """Relation, instances, head, direction, accuracy, interval, offset, its accuracy, mark."""
-        best = self.best
-        return (
+    def cells(self) -> tuple[Cell | str, ...]:
+        """Relation, instances, the best fixed offset, and the best head of every direction."""
+        cells: list[Cell | str] = [
             self.name + (" *" if self.few else ""),
             f"{self.n:,}",
-            best.head,
-            best.direction,
-            best.value,
-            best.interval,
-            self.offset,
-            number(self.baseline, "share"),
-            "yes" if best.sure else "no",
-        )
+            f"{self.offset}: {number(self.baseline)}",
+        ]
+        for direction in DIRECTIONS:
+            best = self.directions[direction]
+            note = best.accuracy.interval(Unit.SHARE)
+            if direction == "head-row":
+                note += f" offset {number(best.accuracy.baseline)}"
+            cells.append(Cell(best.head, head=best.head))
+            cells.append(Cell(best.value, note, strong=best.sure))
+        return tuple(cells)
 
 
-COLUMNS = (
-    "relation", "n", "head", "direction", "accuracy", "95% interval", "offset", "baseline", "sure",
-)  # fmt: skip
-
-
-def relations(results: Results, corpus: str, weights: str, analysis: str) -> list[Relation]:
+def relations(results: RunResults, corpus: str, weights: str, analysis: str) -> list[Relation]:
     """Every relation of a corpus, in the order of the analysis: all, then by frequency."""
     place = {"corpus": corpus, "weights": weights, "analysis": analysis}
-    ways: dict[str, dict[str, Found]] = defaultdict(dict)
+    by_relation: dict[str, dict[str, BestForRelation]] = defaultdict(dict)
     gains = {
-        (row["group"], row["direction"]): row
-        for row in rows_of(results.chosen, statistic="gain", **place)
+        (row.group, row.direction): row for row in results.rows(BEST, statistic="gain", **place)
     }
-    for row in rows_of(results.chosen, statistic="accuracy", **place):
-        key = (row["group"], row["direction"])
-        ways[row["group"]][row["direction"]] = Found(row["direction"], row, gains[key])
-    offsets: dict[str, Row] = {}
-    for row in rows_of(results.heads, statistic="fixed_offset", **place):
-        if row["group"] not in offsets or row["value"] > offsets[row["group"]]["value"]:
-            offsets[row["group"]] = row
+    for row in results.rows(BEST, statistic="accuracy", **place):
+        best = BestForRelation(row, gains[row.group, row.direction])
+        by_relation[str(row.group)][str(row.direction)] = best
+    offsets: dict[str, HeadRow] = {}
+    for offset in results.rows(HEADS, statistic="fixed_offset", **place):
+        relation = str(offset.group)
+        if relation not in offsets or offset.value > offsets[relation].value:
+            offsets[relation] = offset
     return [
         Relation(
             name,
-            found["row"].accuracy["n"],
-            offsets[name]["direction"],
-            found["row"].accuracy["baseline"],
-            found,
+            directions["row"].accuracy.n,
+            str(offsets[name].direction),
+            directions["row"].accuracy.baseline,
+            directions,
         )
-        for name, found in ways.items()
+        for name, directions in by_relation.items()
     ]
 
 
-def attachment(results: Results, corpus: str, weights: str, analysis: str) -> list[Row]:
+@analysis_section("dependencies")
+def dependencies_section(view: View) -> Section | None:
+    """The relations of a treebank."""
+    return make_section(view, "dependencies")
+
+
+@analysis_section("links")
+def links_section(view: View) -> Section | None:
+    """The links that a user has brought."""
+    return make_section(view, "links")
+
+
+def make_section(view: View, analysis: str) -> Section:
+    """The section of one of the analyses of linked words."""
+    rows = relations(view.results, view.corpus, view.weights, analysis)
+    if not rows:
+        return Section(
+            analysis, ["No relation is frequent enough to be reported (see --min-count)."]
+        )
+    few = " * fewer than 100 instances." if any(row.few for row in rows) else ""
+    text = (
+        "The best head in every direction, cross-fitted, with its 95% interval. Row: whom the word "
+        "looks at; column: who looks at the word; head-row: whether what it is linked to looks at "
+        "it. Bold: above the best fixed offset, and above what the head's own offsets would "
+        f"score, both after correction (q below .05).{few}"
+    )
+    headings = (heading for way in DIRECTIONS for heading in (f"{way}: head", way))
+    return Section(
+        analysis,
+        [text, *_attachment(view, analysis)],
+        list(_relation_maps(view, analysis, rows)),
+        ("relation", "n", "best offset", *headings),
+        [row.cells for row in rows],
+        pictures=_pictures(view, analysis, rows),
+    )
+
+
+def _attachment(view: View, analysis: str) -> Iterator[str]:
     """Unlabelled attachment where every relation has its own best head, or offset."""
-    place = {"corpus": corpus, "weights": weights, "analysis": analysis}
-    return rows_of(results.heads, statistic="attachment", **place)
+    place = {"corpus": view.corpus, "weights": view.weights, "analysis": analysis}
+    for row in view.results.rows(HEADS, statistic="attachment", **place):
+        value = f"{number(row.value)} {row.interval(Unit.SHARE)}"
+        yield f"Unlabelled attachment with the {row.group}: {value}."
 
 
-@dataclass(frozen=True)
-class Antecedents:
-    """Clark's table 2: who finds antecedents how often, by type of mention."""
-
-    groups: list[str]
-    lines: list[tuple[str, list[str]]]
-    counts: list[int]
-
-
-def antecedents(results: Results, corpus: str, weights: str) -> Antecedents | None:
-    """The baselines and the best heads of a corpus; None where there are no mention chains."""
-    place = {"corpus": corpus, "weights": weights, "analysis": "coreference"}
-    best = rows_of(results.chosen, statistic="accuracy", **place)
-    if not best:
-        return None
-    groups = [row["group"] for row in best]
-    lines = []
-    for name, text in SOURCES.items():
-        rows = rows_of(results.heads, statistic=name, **place)
-        known = {row["group"]: row for row in rows}
-        lines.append((text, [_cell(known[group]) for group in groups]))
-    cells = [f"{head_name(row['layer'], row['head'])} {_cell(row)}" for row in best]
-    lines.append(("best head for each", cells))
-    whole = best[0]
-    place |= {"layer": whole["layer"], "head": whole["head"]}
-    rows = rows_of(results.heads, statistic="accuracy", **place)
-    same = {row["group"]: row for row in rows}
-    text = f"{head_name(whole['layer'], whole['head'])} on all data"
-    lines.append((text, [_cell(same[group]) for group in groups]))
-    return Antecedents(groups, lines, [row["n"] for row in best])
+def _relation_maps(view: View, analysis: str, rows: list[Relation]) -> Iterator[Chart]:
+    """Where the heads sit that find the relations for which some head is sure."""
+    sure = [row for row in rows if row.best.sure and row.name != "all"]
+    sure.sort(key=lambda row: -row.best.gain.value)
+    for row in sure[:MAPS]:
+        way = str(row.best.accuracy.direction)
+        heads = [head_datum(head) for head in view.head_rows(analysis, "accuracy", way, row.name)]
+        yield Chart(
+            f"{analysis}-{row.name}-{way}".replace(":", "-"),
+            f"{row.name} ({way})",
+            f"{row.name}, {way}: share of {row.n:,} found; best offset {row.offset} finds "
+            f"{number(row.baseline)}.",
+            heat_map(heads, Unit.SHARE),
+            heads,
+        )
 
 
-def _cell(row: Row) -> str:
-    return f"{number(row['value'], 'share')}\n{interval(row, 'share')}"
-
-
-@dataclass(frozen=True)
-class Role:
-    """A head that finds a relation in several corpora.
-
-    Attributes:
-        held: corpora in which it is 10 points above the best fixed offset, corrected.
-        asked: corpora that have the relation often enough.
-        values: its accuracy in each of `asked`.
-    """
-
-    head: str
-    relation: str
-    direction: str
-    held: list[str]
-    asked: list[str]
-    values: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Across:
-    """The best heads of every relation in every corpus, and the heads that keep their role."""
-
-    corpora: list[str]
-    relations: list[str]
-    best: dict[tuple[str, str], Relation]
-    roles: list[Role]
-
-
-def across(results: Results, weights: str = "trained") -> Across | None:
-    """Relation by corpus; None where fewer than two corpora have trees."""
-    names = list(dict.fromkeys(one["corpus"] for one in results.record["corpora"]))
-    tables = {name: relations(results, name, weights, "dependencies") for name in names}
-    corpora = [name for name in names if tables[name]]
-    if len(corpora) < 2:
-        return None
-    best = {(one.name, name): one for name in corpora for one in tables[name]}
-    count: dict[str, int] = defaultdict(int)
-    for relation, _ in best:
-        count[relation] += 1
-    ordered = sorted(count, key=lambda name: (name != "all", -count[name]))
-    return Across(corpora, ordered, best, _roles(results, corpora, best, weights))
-
-
-def _roles(
-    results: Results, corpora: list[str], best: dict[tuple[str, str], Relation], weights: str
-) -> list[Role]:
-    place = {"weights": weights, "analysis": "dependencies"}
-    held: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    accuracy = {
-        (head_name(r["layer"], r["head"]), r["group"], r["direction"], r["corpus"]): r
-        for r in rows_of(results.heads, statistic="accuracy", **place)
-        if r["head"] is not None
+def _pictures(view: View, analysis: str, rows: list[Relation]) -> list[tuple[str, list[Picture]]]:
+    """Sentences of each relation's better direction, the largest gain first."""
+    gains: dict[tuple[str | None, str | None], float] = {
+        (row.name, row.best.accuracy.direction): row.best.gain.value for row in rows
     }
-    for corpus in corpora:
-        for one in heads.roles(results, corpus, weights):
-            if one.rule.analysis == "dependencies":
-                key = (head_name(*one.place), one.row["group"], one.row["direction"])
+    place = {"corpus": view.corpus, "weights": view.weights, "analysis": analysis}
+    arcs = view.results.rows(ARCS, **place)
+    arcs.sort(key=lambda row: -gains.get((row.group, row.direction), -1))
+    pictures: dict[str, list[Picture]] = defaultdict(list)
+    for row in arcs:
+        if (row.group, row.direction) in gains:
+            title = f"{head_name(row.layer, row.head)} {row.group} {row.direction}"
+            pictures[title].append(picture(row))
+    return list(pictures.items())
+
+
+@run_sections(300)
+def across_corpora(results: list[RunResults]) -> Iterator[Section]:
+    """Relation by corpus, for runs in which two corpora or more have trees."""
+    for run in results:
+        tables = {
+            name: {row.name: row for row in relations(run, name, "trained", "dependencies")}
+            for name in run.corpora
+        }
+        corpora = [name for name in run.corpora if tables[name]]
+        if len(corpora) > 1:
+            yield _across(run, {name: tables[name] for name in corpora})
+
+
+def _across(run: RunResults, tables: dict[str, dict[str, Relation]]) -> Section:
+    count: dict[str, int] = defaultdict(int)
+    for table in tables.values():
+        for relation in table:
+            count[relation] += 1
+    ordered = sorted(count, key=lambda name: (name != "all", -count[name]))
+    kept = _kept_roles(run, tables)
+    text = "No head is syntactic for the same relation in two of them."
+    if kept:
+        text = (
+            "Heads that find a relation at least 10 points better than its best fixed offset, "
+            "corrected, in two corpora or more. Bold: where they do."
+        )
+    return Section(
+        f"Across corpora: {run.record.study.model.name}",
+        [
+            "The better of row and column for every relation, cross-fitted; small print: the best "
+            "fixed offset. Bold: above it, and above what the head's own offsets would score, "
+            "both after correction."
+        ],
+        columns=("relation", *tables),
+        rows=[
+            (name, *(_across_cell(table.get(name)) for table in tables.values()))
+            for name in ordered
+        ],
+        below=[
+            Section(
+                "Heads that keep their role",
+                [text],
+                columns=("head", "relation", "direction", "in", *tables),
+                rows=kept,
+            )
+        ],
+    )
+
+
+def _across_cell(row: Relation | None) -> Cell | str:
+    if row is None:
+        return "–"
+    note = f"{row.offset}: {number(row.baseline)}"
+    return Cell(f"{row.best.head} {row.best.value}", note, strong=row.best.sure)
+
+
+def _kept_roles(
+    run: RunResults, tables: dict[str, dict[str, Relation]]
+) -> list[tuple[Cell | str, ...]]:
+    """Heads with the same syntactic role in two corpora or more, those in most corpora first."""
+    held: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for corpus in tables:
+        for role in head_roles(run, corpus):
+            if role.analysis == "dependencies":
+                key = (head_name(*role.place), str(role.row.group), str(role.row.direction))
                 held[key].append(corpus)
-    roles = []
+    accuracy = {
+        (head_name(*row.place), row.group, row.direction, row.corpus): row.value
+        for row in run.rows(HEADS, statistic="accuracy", weights="trained", analysis="dependencies")
+        if row.head is not None
+    }
+    ranked = []
     for (head, relation, direction), where in held.items():
-        asked = [name for name in corpora if (relation, name) in best]
-        if len(where) > 1:
-            found = {n: accuracy[head, relation, direction, n]["value"] for n in asked}
-            roles.append(Role(head, relation, direction, where, asked, found))
-    return sorted(roles, key=lambda one: (-len(one.held), -sum(one.values.values())))
+        if len(where) < 2:
+            continue
+        values = {
+            name: accuracy[head, relation, direction, name]
+            for name, table in tables.items()
+            if relation in table
+        }
+        cells = (
+            Cell(number(values[name]), strong=name in where) if name in values else "–"
+            for name in tables
+        )
+        count = f"{len(where)} of {len(values)}"
+        line = (Cell(head, head=head), relation, direction, count, *cells)
+        ranked.append((-len(where), -sum(values.values()), line))
+    return [line for _, _, line in sorted(ranked, key=lambda entry: entry[:2])]

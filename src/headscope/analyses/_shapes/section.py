@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
 
 import altair as alt
 
 from headscope._util.naming import head_name
-from headscope.report.charts import Chart, Drawing, map_chart, map_rows
-from headscope.report.numbers import interval, number
-from headscope.report.sections import SHOWN, Panel
-from headscope.runs import rows_of
+from headscope.evidence import HeadRow, Unit
+from headscope.evidence.example_tables import MAPS, MapRow
+from headscope.report.charts import Chart, Datum, Drawing, datum, map_chart, map_rows
+from headscope.report.sections import SHOWN, Section, analysis_section, run_sections
+from headscope.report.views import View, views
+from headscope.runs import RunResults
 
-if TYPE_CHECKING:
-    from headscope.report.views import View
-
-Row = dict[str, Any]
 COLOURS = {
     "vertical": "#0072B2",
     "diagonal": "#D55E00",
@@ -29,78 +27,84 @@ COLOURS = {
 INFORMATIVE = ("block", "heterogeneous")
 
 
-def shapes(view: View) -> list[Row]:
+def shapes(view: View) -> list[HeadRow]:
     """The rows of the shapes of a view."""
-    return [
-        row for row in view.rows if (row["analysis"], row["statistic"]) == ("patterns", "shape")
-    ]
+    return [row for row in view.rows if (row.analysis, row.statistic) == ("patterns", "shape")]
 
 
-def dominant(view: View) -> dict[str, Row]:
+def dominant(view: View) -> dict[str, HeadRow]:
     """The row of the commonest shape of each head, by the head's name."""
-    found: dict[str, Row] = {}
+    commonest: dict[str, HeadRow] = {}
     for row in shapes(view):
-        if row["head"] is not None:
-            name = head_name(row["layer"], row["head"])
-            if name not in found or row["value"] > found[name]["value"]:
-                found[name] = row
-    return found
+        if row.head is not None:
+            name = head_name(*row.place)
+            if name not in commonest or row.value > commonest[name].value:
+                commonest[name] = row
+    return commonest
 
 
-def panel(view: View) -> Panel | None:
+@analysis_section("patterns")
+def shapes_section(view: View) -> Section | None:
     """The shapes of one model on one corpus."""
     rows = shapes(view)
     if not rows:
         return None
-    whole = {row["group"]: row for row in rows if row["layer"] is None}
-    layers = [row for row in rows if row["head"] is None and row["layer"] is not None]
+    whole = {str(row.group): row for row in rows if row.layer is None}
+    layers = [row for row in rows if row.head is None and row.layer is not None]
     heads = [
-        {"layer": row["layer"], "head": row["head"], "name": name, "shape": row["group"],
-         "value": row["value"], "low": row["low"], "high": row["high"], "n": row["n"]}
-        for name, row in dominant(view).items()
-    ]  # fmt: skip
-    together = sum(whole[shape]["value"] for shape in INFORMATIVE)
-    counted = Counter(row["shape"] for row in heads)
-    lines: list[tuple[str, ...]] = [
-        (
-            shape, number(row["value"], "share"), interval(row, "share"), f"{counted[shape]}",
-            ", ".join(_best(heads, shape)) or "-",
-        )
-        for shape, row in ((shape, whole[shape]) for shape in COLOURS)
-    ]  # fmt: skip
-    return Panel(
+        datum(*row.place, row.value, shape=row.group, low=row.low, high=row.high, n=row.n)
+        for row in dominant(view).values()
+    ]
+    together = sum(whole[shape].value for shape in INFORMATIVE)
+    counted = Counter(head["shape"] for head in heads)
+    share = Unit.SHARE
+    return Section(
         "Shapes",
         [
-            f"Block and heterogeneous maps together, Kovaleva's upper bound of what can be "
-            f"informative: {number(together, 'share')}."
+            "Block and heterogeneous maps together, Kovaleva's upper bound of what can be "
+            f"informative: {share.number(together)}."
         ],
         [
-            Chart("shapes-by-layer", "shapes by layer",
-                  "How many of a layer's maps (one a head and text) have each shape; vertical"
-                  "+diagonal is counted apart from both.", bars("layer:O", "layer"),
-                  other={"bars": _bars(layers, "layer")}),
-            Chart("shapes-by-head", "the commonest shape of each head",
-                  "The paler, the smaller its share of the head's maps.", by_head(heads),
-                  other={"heads": heads}),
+            Chart(
+                "shapes-by-layer",
+                "shapes by layer",
+                "How many of a layer's maps (one a head and text) have each shape; vertical"
+                "+diagonal is counted apart from both.",
+                bars("layer:O", "layer"),
+                other={"bars": [_bar(row, layer=row.layer) for row in layers]},
+            ),
+            Chart(
+                "shapes-by-head",
+                "the commonest shape of each head",
+                "The paler, the smaller its share of the head's maps.",
+                by_head(heads),
+                other={"heads": heads},
+            ),
             *_typical(view),
         ],
         ("shape", "of all maps", "95% interval", "heads", "heads that show it most"),
-        lines,
-    )  # fmt: skip
+        [
+            (
+                shape,
+                share.number(whole[shape].value),
+                whole[shape].interval(share),
+                f"{counted[shape]}",
+                ", ".join(_best(heads, shape)) or "-",
+            )
+            for shape in COLOURS
+        ],
+    )
 
 
-def _best(heads: list[Row], shape: str) -> list[str]:
-    mine = sorted((row for row in heads if row["shape"] == shape), key=lambda row: -row["value"])
-    return [f"{row['name']} {number(row['value'], 'share')}" for row in mine[:3]]
+def _best(heads: list[Datum], shape: str) -> list[str]:
+    same = sorted((head for head in heads if head["shape"] == shape), key=lambda h: -h["value"])
+    return [f"{head['name']} {Unit.SHARE.number(head['value'])}" for head in same[:3]]
 
 
-def _bars(rows: list[Row], place: str) -> list[Row]:
-    order = list(COLOURS)
-    return [
-        {place: row[place], "shape": row["group"], "value": row["value"], "low": row["low"],
-         "high": row["high"], "rank": order.index(row["group"])}
-        for row in rows
-    ]  # fmt: skip
+def _bar(row: HeadRow, **place: object) -> Datum:
+    shape = str(row.group)
+    values = {"value": row.value, "low": row.low, "high": row.high}
+    return place | values | {"shape": shape, "rank": list(COLOURS).index(shape)}
 
 
 def _scale() -> alt.Scale:
@@ -129,7 +133,7 @@ def bars(place: str, title: str) -> Drawing:
     return drawing
 
 
-def by_head(heads: list[Row]) -> Drawing:
+def by_head(heads: list[Datum]) -> Drawing:
     """Layer by head: the colour is the commonest shape, its strength the share of it."""
     drawing: Drawing = (
         alt.Chart(alt.NamedData(name="heads"))
@@ -160,37 +164,36 @@ def by_head(heads: list[Row]) -> Drawing:
 
 def _typical(view: View) -> Iterator[Chart]:
     """For each shape the map that the classifier is surest of, among those that were kept."""
-    found: dict[str, Row] = {}
-    for row in rows_of(view.results.maps, corpus=view.corpus, weights=view.weights):
-        if row["shape"] is None:
+    surest: dict[str, MapRow] = {}
+    for row in view.results.rows(MAPS, corpus=view.corpus, weights=view.weights):
+        if row.shape is None:
             continue
-        best = found.get(row["shape"])
-        if best is None or row["probability"] > best["probability"]:
-            found[row["shape"]] = row
+        best = surest.get(row.shape)
+        if best is None or (row.probability or 0) > (best.probability or 0):
+            surest[row.shape] = row
     for shape in COLOURS:
-        if shape in found:
-            row = found[shape]
-            name = head_name(row["layer"], row["head"])
+        if shape in surest:
+            row = surest[shape]
+            name = head_name(row.layer, row.head)
             yield Chart(
-                f"typical-{shape}", f"typical: {shape}",
-                f"{name} on {row['example']}: {shape} with {row['probability']:.0%}.",
-                map_chart(), other={"map": map_rows(row["tokens"], row["map"])},
-            )  # fmt: skip
+                f"typical-{shape}",
+                f"typical: {shape}",
+                f"{name} on {row.example}: {shape} with {row.probability:.0%}.",
+                map_chart(),
+                other={"map": map_rows(row.tokens, row.map)},
+            )
 
 
-def across(shown: list[View]) -> Iterator[Panel]:
+@run_sections(200)
+def side_by_side(results: list[RunResults]) -> Iterator[Section]:
     """Shapes of several views side by side, and the heads that switch between two of them."""
-    views = [view for view in shown if shapes(view)]
-    if len(views) < 2:
+    shown = [view for view in views(results) if shapes(view)]
+    if len(shown) < 2:
         return
     rows = [
-        row | {"title": view.title}
-        for view in views
-        for row in shapes(view)
-        if row["layer"] is None
+        _bar(row, title=view.title) for view in shown for row in shapes(view) if row.layer is None
     ]
-    switching = list(_switches(views))
-    yield Panel(
+    yield Section(
         "Shapes side by side",
         [
             "Which share of all maps has each shape. In the table: heads of one model whose "
@@ -198,37 +201,40 @@ def across(shown: list[View]) -> Iterator[Panel]:
             "whose intervals lie above a half on both sides.",
         ],
         [
-            Chart("shapes-side-by-side", "shapes by model and corpus", "", bars("title:N", ""),
-                  other={"bars": _bars(rows, "title")})
+            Chart(
+                "shapes-side-by-side",
+                "shapes by model and corpus",
+                "",
+                bars("title:N", ""),
+                other={"bars": rows},
+            )
         ],
         ("head", "from", "shape", "share", "to", "shape ", "share "),
-        switching,
-    )  # fmt: skip
+        _switches(shown),
+    )
 
 
-def _switches(views: list[View]) -> Iterator[tuple[str, ...]]:
+def _switches(shown: list[View]) -> list[tuple[str, ...]]:
     """Heads whose commonest shape differs for sure, the clearest first."""
     lines: dict[tuple[str, ...], float] = {}
     groups: dict[tuple[int, int], list[View]] = defaultdict(list)
-    for view in views:
+    for view in shown:
         if view.weights != "random":
-            groups[view.model_record["layers"], view.model_record["heads"]].append(view)
-    for alike in groups.values():
-        for number_of, one in enumerate(alike):
-            for other in alike[number_of + 1 :]:
-                before, after = dominant(one), dominant(other)
-                for name, row in before.items():
-                    there = after[name]
-                    if row["group"] != there["group"] and _sure(row) and _sure(there):
-                        cells = (name, one.title, *_told(row), other.title, *_told(there))
-                        lines[cells] = min(row["value"], there["value"])
-    yield from sorted(lines, key=lambda cells: -lines[cells])[: 2 * SHOWN]
+            groups[view.model.layers, view.model.heads].append(view)
+    for same in groups.values():
+        for first, second in combinations(same, 2):
+            after = dominant(second)
+            for name, row in dominant(first).items():
+                there = after[name]
+                if row.group != there.group and _sure(row) and _sure(there):
+                    cells = (name, first.title, *_shares(row), second.title, *_shares(there))
+                    lines[cells] = min(row.value, there.value)
+    return sorted(lines, key=lambda cells: -lines[cells])[: 2 * SHOWN]
 
 
-def _sure(row: Row) -> bool:
-    return row["low"] is not None and row["low"] > 0.5
+def _sure(row: HeadRow) -> bool:
+    return row.low is not None and row.low > 0.5
 
 
-def _told(row: Row) -> tuple[str, str]:
-    share = f"{number(row['value'], 'share')} {interval(row, 'share')}"
-    return row["group"], share
+def _shares(row: HeadRow) -> tuple[str, str]:
+    return str(row.group), f"{Unit.SHARE.number(row.value)} {row.interval(Unit.SHARE)}"

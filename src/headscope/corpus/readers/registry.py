@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+from headscope._util.plugins import load_plugins, register
 from headscope.corpus.example import Example
 from headscope.corpus.files import extension
 from headscope.errors import InputError
@@ -33,19 +35,20 @@ _READERS: dict[str, Reader] = {}
 def reader(name: str, *extensions: str) -> Callable[[Read], Read]:
     """Register a function from a path to examples under a name."""
 
-    def register(read: Read) -> Read:
-        _READERS[name] = Reader(name, extensions, read)
+    def add(read: Read) -> Read:
+        register(cast(dict[str, object], _READERS), "reader", name, Reader(name, extensions, read))
         return read
 
-    return register
+    return add
 
 
-def names() -> dict[str, Reader]:
+def readers() -> dict[str, Reader]:
     """All readers by name.
 
-    >>> sorted(names())  # doctest: +ELLIPSIS
+    >>> sorted(readers())  # doctest: +ELLIPSIS
     ['conll2012', 'conllu', 'conllx', 'csv', 'framenet', 'gap', 'glue/cola', ...
     """
+    load_plugins("readers")
     return dict(_READERS)
 
 
@@ -56,11 +59,11 @@ def reader_for(path: Path, name: str | None = None) -> Reader:
     'conllu'
     """
     if name is not None:
-        return _READERS[name]
-    for candidate in _READERS.values():
+        return readers()[name]
+    for candidate in readers().values():
         if extension(path) in candidate.extensions:
             return candidate
-    known = ", ".join(_READERS)
+    known = ", ".join(readers())
     raise InputError(
         f"cannot tell the format from the name; write READER:{path.name} with one of {known}", path
     )

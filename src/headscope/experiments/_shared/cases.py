@@ -1,55 +1,101 @@
-"""Work on a task's cases in parts that are kept as they are done, whatever is measured."""
+"""Experiments on a task's cases, done in shards that are kept, whatever is measured."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
-from typing import ClassVar
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from headscope._util.progress import Silent
+from headscope.analyses import describe_class
 from headscope.corpus import BUCKETS, bucket_of
-from headscope.evidence import Harvest, Shape
+from headscope.evidence import Harvest, Shape, Statistic
+from headscope.experiments._shared.identity import model_record, task_record
+from headscope.experiments.base import Experiment, versions
+from headscope.experiments.scan.gather import corpus_record
 from headscope.model import Model
+from headscope.runs import ResultBuilder, RunFolder, Study, run
 from headscope.tasks import Case, Task
 
 SHARD = 256
 """Cases that are kept at a time: what a kill costs."""
+Measured = tuple[str, type, Sequence[Statistic]]
+"""A name, the class whose docstring explains it, and its statistics."""
 
 
-@dataclass(kw_only=True)
-class CaseWork:
-    """A task's cases in a random order, in parts, and what was gathered from those done.
+class CaseExperiment(Experiment):
+    """A task's cases in a random order, in shards, and what was gathered from those done.
 
     Attributes:
         column: of the harvest, that has a row for every case.
         max_length: pieces that texts are cut to.
+        harvest: after `run_cases`, what all cases gave.
     """
 
     column: ClassVar[str]
 
-    model: Model
-    task: Task
-    max_length: int | None = None
-    seed: int = 0
-    progress: Silent = field(default_factory=Silent)
+    def __init__(
+        self, model: Model, task: Task, *, max_length: int | None = None, seed: int = 0
+    ) -> None:
+        self.model, self.task, self.max_length, self.seed = model, task, max_length, seed
+        model.check_length(max_length)
+        self.shape = Shape(BUCKETS, model.layers, model.heads)
 
-    def __post_init__(self) -> None:
+    def options(self) -> dict[str, Any]:
+        """What of the study's options is its own."""
+        return {}
+
+    def study(self) -> Study:
+        """What identifies the experiment."""
+        options = self.options() | {"max_length": self.max_length, "seed": self.seed}
+        return Study(
+            model_record(self.model),
+            versions(),
+            options,
+            experiment=self.name,
+            task=task_record(self.task),
+        )
+
+    def prepare(self, progress: Silent) -> None:
+        """Encode the cases."""
+        self.progress = progress
         examples = list(self.task.examples)
         random.Random(self.seed).shuffle(examples)
         self.cases = self.task.cases(self.model, examples, self.max_length)
         self.parts = [self.cases[at : at + SHARD] for at in range(0, len(self.cases), SHARD)]
-        self.shape = Shape(BUCKETS, self.model.layers, self.model.heads)
-        self.harvest = Harvest()
+
+    def run_cases(self, folder: RunFolder | None, part: int = 0, title: str = "") -> None:
+        """Work off all cases; what is in the folder already is not done again.
+
+        Args:
+            part: which part of the run folder's work it is.
+            title: of the progress bar.
+        """
+        title = title or f"{self.model.name} on {self.task.name}"
+        self.progress.begin(title, len(self.cases))
+        self.harvest = run(self.parts, self.work, folder, part, self)
+        self.progress.end()
 
     def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done counts as done."""
+        """Count what an earlier process had done as done."""
         self.progress.advance(len(harvest.columns[self.column]))
 
+    @abstractmethod
     def work(self, cases: list[Case]) -> Harvest:
         """What some cases give."""
-        raise NotImplementedError
 
     @property
     def buckets(self) -> list[int]:
         """The bucket of every case, by its document."""
         return [bucket_of(case.example.unit) for case in self.cases]
+
+    def results(self, *measured: Measured) -> ResultBuilder:
+        """Statistics as tables, with the sizes of what was read."""
+        builder = ResultBuilder()
+        place = (self.task.name, self.model.weights)
+        for name, kind, statistics in measured:
+            builder.add_statistics(name, describe_class(kind), statistics, *place)
+        texts = [text for case in self.cases for text in case.texts]
+        builder.corpora[place] = corpus_record(*place, texts, len(self.cases))
+        return builder

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +12,14 @@ from torch import Tensor
 
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
-from headscope.evidence.metrics import Metric
+from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Effect, Paired, Resamples
+from headscope.experiments._shared.identity import task_record
 from headscope.experiments.ablation.compute import mean_outputs
 from headscope.model import How, Model, disable
 from headscope.tasks import Task
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 BUDGET = Budget(2048, 2048 * 128)
 CHOICE, TEST = "choice", "test"
 """The part of the data that heads are chosen on, and the part that had no say in it."""
@@ -28,8 +27,8 @@ CHOICE, TEST = "choice", "test"
 
 def check_apart(choice: Task, test: Task) -> None:
     """What something is chosen by must be other data than what it is tried on, of the same kind."""
-    one, other = choice.describe(), test.describe()
-    if (one["data"]["sha256"], one.get("half")) == (other["data"]["sha256"], other.get("half")):
+    first, second = task_record(choice), task_record(test)
+    if (first.data.sha256, first.half) == (second.data.sha256, second.half):
         raise HeadscopeError(
             f"{choice.name} to choose by is the very data that {test.name} is tried on; give other "
             "data (--choose)"
@@ -108,13 +107,6 @@ class HeldOut:
             self._paired[key] = Paired.of(metric, self.intact[part], gold, drawn)
         return self._paired[key].effect(predictions)
 
-    def row(self, predictions: Floats, part: str, metric: Metric) -> Row:
-        """What a metric is, with the paired difference from the intact model."""
-        found = self.effect(predictions, part, metric)
-        return {"task": self.parts[part].name, "metric": metric.name, "heads": self.total,
-                "value": found.value, "delta": found.delta, "low": found.low,
-                "high": found.high, "n": len(predictions), "changed": found.changed}  # fmt: skip
-
-    def scores(self) -> list[Row]:
+    def scores(self) -> list[Score]:
         """The metrics of the intact model on the part that had no say (see `Task.score`)."""
         return self.parts[TEST].score(self.intact[TEST], self.cases[TEST], self.seed)

@@ -1,24 +1,20 @@
-"""Ablation of a model on a task, wired to a run folder."""
+"""Ablation: switch heads and layers off and see what a task loses or gains (Kovaleva et al. 2019,
+section 4.6).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from headscope._util.progress import Silent
-from headscope.evidence.sequential import Decider
-from headscope.experiments.ablation.compute import Ablation, chosen_sets, every_head_and_layer
-from headscope.experiments.base import Work, recorded, versions
-from headscope.model import Model, how_named, load
-from headscope.runs import Results, RunFolder, run
-from headscope.runs.found import Found
-from headscope.runs.results import ABLATION
-from headscope.tasks import Task
-from headscope.tasks import task as task_named
+if TYPE_CHECKING:
+    from headscope._util.progress import Silent
+    from headscope.evidence.sequential import Decider
+    from headscope.experiments.ablation.tables import AblationRow
+    from headscope.model import Model
+    from headscope.runs import RunResults
+    from headscope.tasks import Task
 
 
 def ablate(
@@ -33,56 +29,48 @@ def ablate(
     seed: int = 0,
     progress: Silent | None = None,
     command: Sequence[str] = (),
-) -> Found:
+) -> RunResults:
     """Switch off every head and every layer, one at a time, and see what the task loses or gains.
 
     Args:
         task: a task or its name; a model given by name is loaded with what the task needs on top.
         out: a run folder, which makes the sweep resumable; None keeps the results in memory.
         heads: sets of heads to switch off together instead (`["L3.H4,L5"]`).
-        how: what a head gives that is off: `uniform`, `zero` or `mean`.
+        how: output substituted for a head that is off: `uniform`, `zero` or `mean`.
         budget: stop evaluating a head whose verdict is decided.
 
-    >>> found = ablate("minilm", task_named("tour", limit=24), heads=["L0.H0", "L5"])
-    >>> [row["name"] for row in found.effects()]
+    >>> from headscope import task
+    >>> results = ablate("minilm", task("tour", limit=24), heads=["L0.H0", "L5"])
+    >>> [effect.name for effect in effects(results)]
     ['L5', 'L0.H0']
     """
-    task = task if isinstance(task, Task) else task_named(task)
-    model = model if isinstance(model, Model) else load(model, head=task.head)
-    way = how_named(how)
-    model.check_length(max_length)
-    variants = chosen_sets(model, heads) if heads else every_head_and_layer(model)
-    study = {
-        "experiment": "ablation",
-        "model": model.describe(),
-        "task": task.describe(),
-        "options": {"how": str(way), "max_length": max_length, "seed": seed,
-                    "heads": list(heads) if heads else None,
-                    "budget": asdict(budget) if budget else None},
-        "versions": versions(),
-    }  # fmt: skip
+    from headscope.experiments._shared.loading import load_for
+    from headscope.experiments.ablation.compute import Ablation
+    from headscope.experiments.base import run_study
 
-    def prepare(shown: Silent) -> Work:
-        work = Ablation(model, task, variants, way, max_length, seed, budget, shown)
-        return lambda folder: _work(work, folder)
-
-    return recorded(study, prepare, out=out, progress=progress, command=command)
-
-
-def _work(work: Ablation, folder: RunFolder | None) -> Results:
-    """Do the sweep and turn the predictions into a table."""
-    shown = work.progress
-    shown.say(
-        f"{work.task.name}: {len(work.cases):,} examples x {len(work.variants):,} things off"
-        + (", the last layer for the first token alone" if work.first_only else "")
+    ablation = Ablation(
+        *load_for(model, task),
+        heads=heads,
+        how=how,
+        max_length=max_length,
+        seed=seed,
+        decider=budget,
     )
-    shown.begin(f"{work.model.name} on {work.task.name}", work.cost)
-    run(work.parts, work.work, folder, 0, work)
-    shown.end()
-    warnings = work.warnings()
-    for warning in warnings:
-        shown.say(f"note: {warning}")
-    record: dict[str, Any] = {"tables": ["ablation"], "analyses": [], "corpora": [], "left_out": {}}
-    record |= {"intact": work.intact, "warnings": warnings, "examples": len(work.cases),
-               "margin": work.margin}  # fmt: skip
-    return Results(record, ablation=pa.Table.from_pylist(work.rows, schema=ABLATION))
+    return run_study(ablation, out=out, progress=progress, command=command)
+
+
+def effects(
+    results: RunResults, unit: str | None = None, metric: str | None = None
+) -> list[AblationRow]:
+    """What a task's metric does when something is off, the largest loss first.
+
+    Args:
+        unit: `head`, `layer` or `set`; None: all.
+        metric: one of the task's; None: its first.
+    """
+    from headscope.experiments.ablation.tables import ABLATION, AblationSummary
+
+    scores = results.record.summary_as(AblationSummary).intact
+    score = next(score for score in scores if metric in (None, score.metric))
+    wanted = {"metric": score.metric} | ({} if unit is None else {"unit": unit})
+    return sorted(results.rows(ABLATION, **wanted), key=lambda row: row.gain(score.better))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,30 +19,34 @@ from headscope._util.progress import Silent
 from headscope.corpus import Budget
 from headscope.evidence import Harvest
 from headscope.evidence.interval import corrected
-from headscope.evidence.metrics import Metric
+from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Paired, Resamples
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
+from headscope.experiments._shared.identity import model_record, task_record
+from headscope.experiments.ablation.tables import ABLATION, AblationRow, AblationSummary
+from headscope.experiments.base import Experiment, versions
 from headscope.model import (
     Fork,
     HeadOutputs,
-    How,
     Model,
     changing,
     disable,
+    how_named,
     reads_first_only,
 )
+from headscope.model.disabling import How
+from headscope.runs import ResultBuilder, RunFolder, Study, run
 from headscope.tasks import Case, CaseBatch, Task
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 SHARDS = 8
 """The examples are cut into so many, unless they would be too small or too large."""
 SMALLEST, LARGEST = 32, 512
 PREDICTIONS = "predictions"
 MARGIN = 0.01
-"""An effect so small counts as nothing."""
+"""Effects smaller than this count as no effect."""
 ROOM = 256 << 20
-"""Bytes that what the variants of a batch hand on may take."""
+"""Bytes for the hidden states that the variants of a batch pass on."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,11 @@ class Variant:
     def layer(self) -> int | None:
         """Its layer, where it has one."""
         return next(iter(self.heads)) if len(self.heads) == 1 else None
+
+    @property
+    def head(self) -> int | None:
+        """Its head, where it is one head."""
+        return next(iter(self.heads.values()))[0] if self.unit == "head" else None
 
 
 def every_head(model: Model) -> list[Variant]:
@@ -80,25 +89,55 @@ def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
     return [Variant("set", name, named_heads(name, model.layers, model.heads)) for name in names]
 
 
-@dataclass
-class Ablation:
+class Ablation(Experiment):
     """One model, one task, variants with something off; shard by shard.
 
     Attributes:
-        how: what a head gives that is off.
+        variants: what is off in turn: every head and every layer, or chosen sets of heads.
+        how: output substituted for a head that is off.
         decider: stop evaluating a variant whose verdict is decided; None: evaluate everything.
     """
 
-    model: Model
-    task: Task
-    variants: list[Variant]
-    how: How = How.UNIFORM
-    max_length: int | None = None
-    seed: int = 0
-    decider: Decider | None = None
-    progress: Silent = field(default_factory=Silent)
+    name = "ablation"
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        model: Model,
+        task: Task,
+        *,
+        heads: Sequence[str] | None = None,
+        how: str = "uniform",
+        max_length: int | None = None,
+        seed: int = 0,
+        decider: Decider | None = None,
+    ) -> None:
+        self.model, self.task, self.decider = model, task, decider
+        self.heads, self.how = heads, how_named(how)
+        self.max_length, self.seed = max_length, seed
+        model.check_length(max_length)
+        self.variants = chosen_sets(model, heads) if heads else every_head_and_layer(model)
+        self.means: Tensor | None = None
+
+    def study(self) -> Study:
+        """What identifies the ablation."""
+        options = {
+            "how": str(self.how),
+            "max_length": self.max_length,
+            "seed": self.seed,
+            "heads": list(self.heads) if self.heads else None,
+            "budget": asdict(self.decider) if self.decider else None,
+        }
+        return Study(
+            model_record(self.model),
+            versions(),
+            options,
+            experiment=self.name,
+            task=task_record(self.task),
+        )
+
+    def prepare(self, progress: Silent) -> None:
+        """Encode the examples and cut them into shards."""
+        self.progress = progress
         examples = list(self.task.examples)
         random.Random(self.seed).shuffle(examples)  # early looks must see a fair sample
         self.cases = self.task.cases(self.model, examples, self.max_length)
@@ -110,8 +149,25 @@ class Ablation:
         self.parts_done = 0
         self.decided: set[int] = set()
         self.done: Floats = np.empty((0, len(self.variants) + 1))
-        self.means: Tensor | None = None
         self.first_only = self._first_only()
+
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Do the sweep and turn the predictions into a table."""
+        progress = self.progress
+        progress.say(
+            f"{self.task.name}: {len(self.cases):,} examples x {len(self.variants):,} heads and "
+            "layers off" + (", the last layer for the first token alone" if self.first_only else "")
+        )
+        progress.begin(f"{self.model.name} on {self.task.name}", self.cost)
+        run(self.parts, self.work, folder, 0, self)
+        progress.end()
+        warnings = self.warnings()
+        for warning in warnings:
+            progress.say(f"note: {warning}")
+        builder = ResultBuilder()
+        builder.add_rows(ABLATION, self.rows)
+        builder.summarise(AblationSummary(self.intact, len(self.cases), self.margin, warnings))
+        return builder
 
     @property
     def metric(self) -> Metric:
@@ -120,7 +176,7 @@ class Ablation:
 
     @property
     def margin(self) -> float:
-        """An effect so small counts as nothing."""
+        """Effects smaller than this count as no effect."""
         return self.decider.margin if self.decider else MARGIN
 
     @property
@@ -155,8 +211,10 @@ class Ablation:
         fork = Fork(
             self.model,
             {layer: [sets for _, sets in some] for layer, some in forked.items()},
-            self.how, self.means, self.first_only,
-        )  # fmt: skip
+            self.how,
+            self.means,
+            self.first_only,
+        )
         for batch in self.task.batches(self.model, cases, self.budget):
             rows = list(batch.places)
             intact, layers = self._fork(fork, batch)
@@ -166,8 +224,11 @@ class Ablation:
                     found[rows, place + 1] = predictions
             self.progress.advance(len(rows) * (len(self.variants) + 1 - len(others)))
         for place in others:
-            heads = [(layer, one) for layer, some in self.variants[place].heads.items()
-                     for one in some]  # fmt: skip
+            heads = [
+                (layer, head)
+                for layer, heads in self.variants[place].heads.items()
+                for head in heads
+            ]
             with disable(self.model, heads, self.how, self.means):
                 found[:, place + 1] = self.task.predict(self.model, cases, self.budget)
             self.progress.advance(len(cases))
@@ -221,24 +282,30 @@ class Ablation:
         return Paired.of(metric, self.done[:seen, 0], self.gold[:seen], resamples)
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[AblationRow]:
         """After all shards: one row per metric and variant; q is corrected over the variants of
         one kind. In a budget, a verdict is what the decider says of the examples that were tried.
         """
-        made = []
+        rows = []
         for metric in self.task.metrics:
-            rows = self._effects(metric)
-            for unit in dict.fromkeys(row["unit"] for row in rows):
-                same = [row for row in rows if row["unit"] == unit]
-                for row, q in zip(
-                    same, corrected(np.array([row["p"] for row in same])), strict=True
-                ):
-                    row["q"] = float(q)
-                    row.setdefault("verdict", str(final_verdict(metric, row, self.margin)))
-            made += rows
-        return made
+            effects = self._effects(metric)
+            for unit in dict.fromkeys(row.unit for row in effects):
+                same = [row for row in effects if row.unit == unit]
+                chances = corrected(np.array([row.p for row in same]))
+                rows += [
+                    self._judged(metric, row, float(q))
+                    for row, q in zip(same, chances, strict=True)
+                ]
+        return rows
 
-    def _effects(self, metric: Metric) -> list[Row]:
+    def _judged(self, metric: Metric, row: AblationRow, q: float) -> AblationRow:
+        """A row with its corrected p and, where no budget decided it, its verdict."""
+        verdict = row.verdict
+        if not self.decider:
+            verdict = str(final_verdict(metric, row.delta, (row.low, row.high), q, self.margin))
+        return replace(row, q=q, verdict=verdict)
+
+    def _effects(self, metric: Metric) -> list[AblationRow]:
         """What each variant does to a metric, on the examples that it was tried on."""
         seen = np.isfinite(self.done[:, 1:]).sum(0)
         paired = {size: self._paired(metric, size) for size in sorted({int(n) for n in seen})}
@@ -247,23 +314,32 @@ class Ablation:
             for variant, n, column in zip(self.variants, seen, self.done[:, 1:].T, strict=True)
         ]
 
-    def _row(self, variant: Variant, paired: Paired, predictions: Floats) -> Row:
+    def _row(self, variant: Variant, paired: Paired, predictions: Floats) -> AblationRow:
         effect, metric = paired.effect(predictions), paired.metric
-        heads = variant.heads.get(variant.layer, []) if variant.layer is not None else []
-        row: Row = {
-            "task": self.task.name, "metric": metric.name, "unit": variant.unit,
-            "name": variant.name, "layer": variant.layer,
-            "head": heads[0] if variant.unit == "head" else None,
-            "value": effect.value, "delta": effect.delta, "low": effect.low, "high": effect.high,
-            "p": paired.p(predictions, effect), "n": len(predictions), "changed": effect.changed,
-        }  # fmt: skip
+        p, verdict = paired.p(predictions, effect), ""
         if self.decider:
-            row["p"] = min(1.0, row["p"] * self.decider.looks)  # at whichever look it ended
-            row["verdict"] = str(self.decider.verdict(effect, metric))
-        return row
+            p = min(1.0, p * self.decider.looks)  # at whichever look it ended
+            verdict = str(self.decider.verdict(effect, metric))
+        return AblationRow(
+            self.task.name,
+            metric.name,
+            variant.unit,
+            variant.name,
+            variant.layer,
+            variant.head,
+            effect.value,
+            effect.delta,
+            effect.low,
+            effect.high,
+            p,
+            float("nan"),
+            len(predictions),
+            effect.changed,
+            verdict,
+        )
 
     @cached_property
-    def intact(self) -> list[Row]:
+    def intact(self) -> list[Score]:
         """After all shards: the metrics of the intact model (see `Task.score`)."""
         return self.task.score(self.done[:, 0], self.cases, self.seed)
 
@@ -271,26 +347,27 @@ class Ablation:
         """What a reader must know before believing anything: a model that is no better than
         guessing, data that cannot show small effects.
         """
-        said = []
+        warnings = []
         first = self.intact[0]
-        name, n = first["metric"], len(self.cases)
-        if first["nothing"] is not None:
-            gap = (first["value"] - first["nothing"]) * first["better"]
-            if gap < 2 * first["error"]:
-                said.append(
-                    f"the intact model's {name} ({first['value']:.3f}) is within two standard "
-                    f"errors of always guessing the commonest class ({first['nothing']:.3f}): what "
+        name, n = first.metric, len(self.cases)
+        if first.nothing is not None:
+            gap = (first.value - first.nothing) * first.better
+            if gap < 2 * first.error:
+                warnings.append(
+                    f"the intact model's {name} ({first.value:.3f}) is within two standard "
+                    f"errors of always guessing the commonest class ({first.nothing:.3f}): what "
                     "heads do for this task cannot be told from this model"
                 )
-        widths = [(row["high"] - row["low"]) / 2 for row in self.rows
-                  if row["metric"] == name and row["changed"]]  # fmt: skip
+        widths = [
+            (row.high - row.low) / 2 for row in self.rows if row.metric == name and row.changed
+        ]
         if widths and np.median(widths) > self.margin:
-            said.append(
+            warnings.append(
                 f"with {n:,} examples the difference that a head makes is known to about "
                 f"±{np.median(widths):.3f} of {name} (half of a typical interval): smaller effects "
                 "than that cannot be seen"
             )
-        return said
+        return warnings
 
 
 @torch.inference_mode()

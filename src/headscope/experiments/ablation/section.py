@@ -4,106 +4,102 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
-from headscope.report.charts import Chart, heat_map, layer_bars
-from headscope.report.numbers import interval, number
-from headscope.report.sections import SHOWN, Panel
-from headscope.runs import Results, rows_of
+from headscope.evidence.metrics import Score
+from headscope.experiments.ablation.tables import ABLATION, AblationRow, AblationSummary
+from headscope.report.charts import Chart, Datum, datum, heat_map, layer_bars
+from headscope.report.sections import SHOWN, Cell, Place, Section, card_lines, run_sections
+from headscope.report.views import View
+from headscope.runs import RunResults, Study
 
-Row = dict[str, Any]
-VERDICTS = {"helps": ("helps", "help"), "hurts": ("hurts", "hurt"),
-            "nothing": ("does nothing", "do nothing"),
-            "unclear": ("is unclear", "are unclear")}  # fmt: skip
+VERDICTS = {
+    "helps": ("helps", "help"),
+    "hurts": ("hurts", "hurt"),
+    "nothing": ("does nothing", "do nothing"),
+    "unclear": ("is unclear", "are unclear"),
+}
+"""Verdicts in words, of one head and of several."""
+OFF = {
+    "uniform": "attends alike to all tokens that it may see",
+    "zero": "gives nothing",
+    "mean": "gives its mean output",
+}
+"""What a head does that is off."""
 
 
-def ablation(one: Results) -> Iterator[Panel]:
-    """What a task loses or gains when heads and layers are off."""
-    if not one.ablation.num_rows:
-        return
-    record = one.record
-    name, task = record["study"]["model"]["name"], record["study"]["task"]["name"]
-    for intact in record["intact"]:
-        metric = intact["metric"]
-        rows = rows_of(one.ablation, metric=metric)
-        gains = [row | gained(row, intact) for row in rows]
-        heads, layers, sets = (
-            [row for row in gains if row["unit"] == unit] for unit in ("head", "layer", "set")
+@run_sections(30)
+def heads_off(results: list[RunResults]) -> Iterator[Section]:
+    """What a task loses or gains when heads and layers are off, metric by metric."""
+    for run in results:
+        if run.has(ABLATION):
+            summary = run.record.summary_as(AblationSummary)
+            for intact in summary.intact:
+                yield _metric_section(run, summary, intact)
+
+
+def _metric_section(run: RunResults, summary: AblationSummary, intact: Score) -> Section:
+    metric, study = intact.metric, run.record.study
+    rows = run.rows(ABLATION, metric=metric)
+    heads, layers, sets = ([row for row in rows if row.unit == unit] for unit in UNITS)
+    unit = intact.difference_unit
+    charts = []
+    if heads:
+        data = [_gain(row, intact) for row in heads]
+        charts.append(
+            Chart(
+                f"ablation-{metric}-heads",
+                f"{metric} with one head off",
+                "How much the task gains (blue) or loses (orange) when a head is off; white: "
+                "nothing changes; colours follow the square root, so that small differences are "
+                "seen. A cell may differ from white by chance: the table below says what is sure.",
+                heat_map(data, unit),
+                data,
+            )
         )
-        unit = difference_unit(intact)
-        charts = []
-        if heads:
-            charts.append(
-                Chart(
-                    f"ablation-{metric}-heads", f"{metric} with one head off",
-                    "How much the task gains (blue) or loses (orange) when a head is "
-                    "off; white: nothing changes; colours follow the square root, so that "
-                    "small differences are seen. A cell may differ from white by chance: "
-                    "the table below says what is sure.",
-                    heat_map(heads, unit), heads,
-                )
-            )  # fmt: skip
-        if layers:
-            charts.append(
-                Chart(
-                    f"ablation-{metric}-layers", f"{metric} with all heads of a layer off",
-                    "Bars: the gain or loss; lines: 95% intervals of the paired difference. A line "
-                    "that crosses 0 may be chance.",
-                    layer_bars(unit), layers=layers,
-                )
-            )  # fmt: skip
-        yield Panel(
-            f"Heads off: {name} on {task}, {metric}",
-            list(_said(record, intact, heads or sets)),
-            charts,
-            ("off", metric, "difference", "95% interval", "q", "changed", "verdict"),
-            [_line(row, intact, record) for row in _extremes(heads) + layers + sets],
+    if layers:
+        charts.append(
+            Chart(
+                f"ablation-{metric}-layers",
+                f"{metric} with all heads of a layer off",
+                "Bars: the gain or loss; lines: 95% intervals of the paired difference. A line "
+                "that crosses 0 may be chance.",
+                layer_bars(unit),
+                layers=[_gain(row, intact) for row in layers],
+            )
         )
-
-
-def difference_unit(intact: Row) -> str:
-    """What differences of a metric are written in."""
-    return "points" if intact["share"] else "nats gained"
-
-
-def gained(row: Row, intact: Row) -> Row:
-    """The gain by having something off, so that more is better whatever the metric."""
-    sign = intact["better"]
-    low, high = sorted((sign * row["low"], sign * row["high"]))
-    return {"value": sign * row["delta"], "low": low, "high": high, "baseline": 0.0, "of": row}
-
-
-def effects(one: Results) -> dict[tuple[int, int], float]:
-    """What the first metric gains without each head, by layer and head."""
-    intact = one.record["intact"][0]
-    rows = rows_of(one.ablation, metric=intact["metric"], unit="head")
-    return {(row["layer"], row["head"]): gained(row, intact)["value"] for row in rows}
-
-
-def same_study(one: Results, other: Results) -> bool:
-    """Whether two runs are of one model on the same task."""
-    first, second = one.record["study"], other.record["study"]
-    return bool(
-        first["model"]["whole_sha256"] == second["model"]["whole_sha256"]
-        and first["model"]["sha256"] == second["model"]["sha256"]
-        and first["task"]["name"] == second["task"]["name"]
+    return Section(
+        f"Heads off: {study.model.name} on {study.about.name}, {metric}",
+        list(_text(study, summary, intact, heads or sets)),
+        charts,
+        ("off", metric, "difference", "95% interval", "q", "changed", "verdict"),
+        [_line(row, intact, summary) for row in _extremes(heads, intact) + layers + sets],
     )
 
 
-def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
-    how = record["study"]["options"]["how"]
-    ways = {"uniform": "attends alike to all tokens that it may see", "zero": "gives nothing",
-            "mean": "gives its mean output"}  # fmt: skip
+UNITS = ("head", "layer", "set")
+
+
+def _gain(row: AblationRow, intact: Score) -> Datum:
+    """The data of a chart: the gain by having something off, more is better."""
+    low, high = sorted((intact.better * row.low, intact.better * row.high))
+    gain = row.gain(intact.better)
+    return datum(row.layer, row.head, gain, low=low, high=high, baseline=0.0, n=row.n)
+
+
+def _text(
+    study: Study, summary: AblationSummary, intact: Score, rows: list[AblationRow]
+) -> Iterator[str]:
+    number = intact.unit.number
+    guessing = ""
+    if intact.nothing is not None:
+        guessing = f"; always guessing the commonest class would have {number(intact.nothing)}"
     yield (
-        f"The intact model has {intact['metric']} {_value(intact['value'], intact)} "
-        f"[{_value(intact['low'], intact)}, {_value(intact['high'], intact)}] on "
-        f"{record['examples']:,} examples"
-        + (f"; always guessing the commonest class would have {_value(intact['nothing'], intact)}"
-           if intact["nothing"] is not None else "")
-        + f". A head that is off {ways[how]}. Differences are paired, q is corrected over all "
-        "heads; changed: of how many examples the prediction differs."
-    )  # fmt: skip
-    budget = record["study"]["options"]["budget"]
+        f"The intact model has {intact.metric} {number(intact.value)} [{number(intact.low)}, "
+        f"{number(intact.high)}] on {summary.examples:,} examples{guessing}. A head that is off "
+        f"{OFF[study.options['how']]}. Differences are paired, q is corrected over all heads; "
+        "changed: of how many examples the prediction differs."
+    )
+    budget = study.options["budget"]
     sure = "both corrected"
     if budget:
         sure = (
@@ -113,39 +109,59 @@ def _said(record: Row, intact: Row, rows: list[Row]) -> Iterator[str]:
             f"A head was tried until its verdict was decided, by one of {budget['looks']} looks at "
             "growing data; p and q allow for all of them."
         )
-    counts = Counter(row["of"]["verdict"] for row in rows)
-    parts = [f"{counts[key]} {one if counts[key] == 1 else many}"
-             for key, (one, many) in VERDICTS.items() if counts[key]]  # fmt: skip
+    counts = Counter(row.verdict for row in rows)
+    parts = [
+        f"{counts[key]} {one if counts[key] == 1 else many}"
+        for key, (one, many) in VERDICTS.items()
+        if counts[key]
+    ]
+    margin = intact.difference_unit.number(summary.margin).lstrip("+")
     yield (
-        f"Of {len(rows)} {rows[0]['unit']}s, {', '.join(parts)}. Helps: the task is worse without "
+        f"Of {len(rows)} {rows[0].unit}s, {', '.join(parts)}. Helps: the task is worse without "
         f"it; hurts: it is better without it ({sure}); nothing: the interval lies within "
-        f"{number(record['margin'], difference_unit(intact)).lstrip('+')} of 0; unclear: the data "
-        "do not tell."
+        f"{margin} of 0; unclear: the data cannot say."
     )
-    if intact is record["intact"][0]:  # warnings are about the metric that verdicts are about
-        yield from (f"Note: {warning}." for warning in record["warnings"])
+    if intact == summary.intact[0]:  # warnings are about the metric that verdicts are about
+        yield from (f"Note: {warning}." for warning in summary.warnings)
 
 
-def _value(value: float, intact: Row) -> str:
-    return number(value, "share" if intact["share"] else "nats")
-
-
-def _q(q: float) -> str:
-    return "<0.001" if q < 0.001 else f"{q:.3f}"
-
-
-def _extremes(rows: list[Row]) -> list[Row]:
-    """The heads whose loss is felt most and those one is better off without."""
-    ranked = sorted(rows, key=lambda row: row["value"])
+def _extremes(rows: list[AblationRow], intact: Score) -> list[AblationRow]:
+    """The heads whose loss costs most and those one is better off without."""
+    ranked = sorted(rows, key=lambda row: row.gain(intact.better))
     return ranked if len(ranked) <= 2 * SHOWN else ranked[:SHOWN] + ranked[-SHOWN:]
 
 
-def _line(row: Row, intact: Row, record: Row) -> tuple[str, ...]:
-    found = row["of"]
-    unit = difference_unit(intact)
-    whole = found["n"] == record["examples"]
-    changed = f"{found['changed']:,}" if whole else f"{found['changed']:,} of {found['n']:,}"
+def _line(row: AblationRow, intact: Score, summary: AblationSummary) -> tuple[Cell | str, ...]:
+    unit = intact.difference_unit
+    whole = row.n == summary.examples
     return (
-        found["name"], _value(found["value"], intact), number(found["delta"], unit),
-        interval(found, unit), _q(found["q"]), changed, found["verdict"],
-    )  # fmt: skip
+        Cell(row.name, head=row.name if row.unit == "head" else None),
+        intact.unit.number(row.value),
+        unit.number(row.delta),
+        unit.interval(row.low, row.high),
+        "<0.001" if row.q < 0.001 else f"{row.q:.3f}",
+        f"{row.changed:,}" if whole else f"{row.changed:,} of {row.n:,}",
+        row.verdict,
+    )
+
+
+@card_lines(30)
+def off_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+    """What each head's task loses or gains without it."""
+    for run in results:
+        if not run.has(ABLATION):
+            continue
+        intact, study = run.record.summary_as(AblationSummary).intact[0], run.record.study
+        unit = intact.difference_unit
+        for row in run.rows(ABLATION, metric=intact.metric, unit="head"):
+            if row.layer is None or row.head is None:
+                continue
+            moved = f"{unit.number(row.delta)} {unit.interval(row.low, row.high)}"
+            verdict = f"the head {VERDICTS[row.verdict][0]}"
+            if row.verdict == "unclear":
+                verdict = "whether it helps is unclear"
+            yield (
+                (row.layer, row.head),
+                f"off ({study.options['how']}), {intact.metric} on {study.about.name} changes by "
+                f"{moved} on {row.n:,} examples: {verdict}",
+            )

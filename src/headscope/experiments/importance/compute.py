@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,19 +11,20 @@ from scipy import stats
 
 from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit
 from headscope.evidence.paired import Resamples
-from headscope.experiments._shared.cases import CaseWork
+from headscope.experiments._shared.cases import CaseExperiment, Measured
 from headscope.experiments._shared.loss_gradients import BATCH, Gradients, felt
-from headscope.tasks import Case
+from headscope.experiments.importance.tables import IMPORTANCE, ImportanceRow, ImportanceSummary
+from headscope.model import Model
+from headscope.runs import ResultBuilder, RunFolder
+from headscope.tasks import Case, Task
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 GATES = "gates"
 SPLITS = 200
 """Random halves that rankings are compared on."""
 
 
-@dataclass(kw_only=True)
-class Importance(CaseWork):
+class Importance(CaseExperiment):
     """How much the loss of a task feels each head: the derivative by a gate of 1 on its output.
 
     The absolute value is taken example by example, before the mean: a head that helps one and
@@ -39,8 +39,33 @@ class Importance(CaseWork):
     name: ClassVar[str] = "importance"
     column: ClassVar[str] = GATES
 
-    normalise: bool = False
-    attention: bool = True
+    def __init__(
+        self,
+        model: Model,
+        task: Task,
+        *,
+        normalise: bool = False,
+        attention: bool = True,
+        max_length: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, task, max_length=max_length, seed=seed)
+        self.normalise, self.attention = normalise, attention
+
+    def options(self) -> dict[str, Any]:
+        """What of the study's options is its own."""
+        return {"normalise": self.normalise, "gradients": self.attention}
+
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Follow the losses and turn what they feel into tables."""
+        self.run_cases(folder)
+        measured: list[Measured] = [(self.name, Importance, self.statistics())]
+        if self.attention:
+            measured.append((Gradients.name, Gradients, self.gradients().statistics()))
+        builder = self.results(*measured)
+        builder.add_rows(IMPORTANCE, self.rows())
+        builder.summarise(ImportanceSummary(self.stability()))
+        return builder
 
     def work(self, cases: list[Case]) -> Harvest:
         """Derivatives of some cases."""
@@ -71,7 +96,7 @@ class Importance(CaseWork):
         """Importance as a statistic; there is no baseline, heads are compared with each other."""
         return [statistic(self.sizes, self.buckets, self.shape)]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ImportanceRow]:
         """One row a head: its importance, its share of its layer, its rank and how sure that is."""
         layers, heads = self.model.layers, self.model.heads
         drawn = Resamples([case.example.unit for case in self.cases], seed=self.seed).weights
@@ -83,13 +108,21 @@ class Importance(CaseWork):
         around = np.quantile(ranks, [0.025, 0.975], axis=0)
         normal = normalised(value[None], layers)[0]
         return [
-            {"task": self.task.name, "layer": place // heads, "head": place % heads,
-             "value": float(value[place]), "low": float(bounds[0, place]),
-             "high": float(bounds[1, place]), "normalised": float(normal[place]),
-             "rank": int(rank[place]), "rank_low": int(around[0, place]),
-             "rank_high": int(around[1, place]), "n": len(self.cases)}
+            ImportanceRow(
+                self.task.name,
+                place // heads,
+                place % heads,
+                float(value[place]),
+                float(bounds[0, place]),
+                float(bounds[1, place]),
+                float(normal[place]),
+                int(rank[place]),
+                int(around[0, place]),
+                int(around[1, place]),
+                len(self.cases),
+            )
             for place in range(layers * heads)
-        ]  # fmt: skip
+        ]
 
     def _compared(self, means: Floats) -> Floats:
         return normalised(means, self.model.layers) if self.normalise else means
@@ -111,11 +144,13 @@ class Importance(CaseWork):
 def statistic(sizes: Floats, buckets: list[int], shape: Shape) -> Statistic:
     """Importance as a statistic, from (case, head) absolute derivatives."""
     return Statistic(
-        "importance", Tally.of_cases(sizes, np.ones((len(sizes), 1)), buckets, shape), None,
+        "importance",
+        Tally.of_cases(sizes, np.ones((len(sizes), 1)), buckets, shape),
+        None,
         Unit.GRADIENT,
         "mean over examples of the absolute derivative of the loss by a gate on the head",
         headlines={"": "importance"},
-    )  # fmt: skip
+    )
 
 
 def normalised(values: Floats, layers: int) -> Floats:

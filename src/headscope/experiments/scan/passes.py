@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -13,11 +13,9 @@ from headscope._util.progress import Silent, duration
 from headscope.analyses import Analysis, Inputs, Needs
 from headscope.corpus import (
     BUCKETS,
-    Budget,
     Corpus,
     Example,
     Pieces,
-    Rules,
     Survey,
     frequencies_from,
     marks_spaces,
@@ -27,67 +25,40 @@ from headscope.corpus import (
 from headscope.errors import InputError
 from headscope.evidence import Harvest, Shape
 from headscope.experiments.scan.maps import MAPS, Maps
+from headscope.experiments.scan.settings import BY_NORM, Settings
 from headscope.model import Hand, LayerAttention, Model, crew_of, share
 
-SHARD = 1024
-"""Examples in a shard unless told otherwise: bounds memory, and what a kill costs."""
 SAMPLE = 8
 """Texts that are tried to tell how long a pass will take."""
 
 
-BY_NORM = "norm"
-WEIGHTS = ("attention", BY_NORM)
-"""What is analysed: attention, or attention times the norm of what is looked at."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a scan is done; part of what identifies a run.
-
-    Attributes:
-        max_length: cut texts to so many pieces; None: the model's limit, and a longer text is an
-            error, because cutting must be asked for.
-        frequencies: `corpus`, or `wordfreq:LANGUAGE`.
-        random_weights: add the same architecture untrained, drawn with `seed`.
-        rules: choices that the papers make differently.
-        budget: how large a batch may be.
-        shard: examples that are read, batched by length and merged at a time.
-        weights: what is analysed, `attention` or `norm` (see `WEIGHTS`).
-    """
-
-    max_length: int | None = None
-    frequencies: str = "corpus"
-    random_weights: bool = False
-    seed: int = 0
-    rules: Rules = field(default_factory=Rules)
-    budget: Budget = field(default_factory=Budget)
-    shard: int = field(default_factory=lambda: SHARD)
-    weights: str = WEIGHTS[0]
-
-    def shown(self, attention: LayerAttention) -> LayerAttention:
-        """What analyses are shown of a layer."""
-        return attention.by_norm() if self.weights == BY_NORM else attention
+def shown(attention: LayerAttention, settings: Settings) -> LayerAttention:
+    """What analyses are shown of a layer."""
+    return attention.by_norm() if settings.weights == BY_NORM else attention
 
 
 def survey(
     model: Model,
     corpus: Corpus,
     kinds: list[type[Analysis]],
-    options: Options,
+    settings: Settings,
     progress: Silent,
     *,
     inputs: Inputs = Inputs.TEXTS,
 ) -> Survey:
     """One look over a corpus before the model sees it: sizes, annotation, facts, bad input."""
-    found = Survey(options.rules)
+    found = Survey(settings.conventions)
     counting = any(Needs.FREQUENCIES in kind.needs for kind in kinds)
     if counting:
-        found.frequencies = frequencies_from(options.frequencies)
-    asked = {kind.name: kind.facts(options.rules) for kind in kinds}
+        found.frequencies = frequencies_from(settings.frequencies)
+    asked = {
+        kind.name: kind.corpus_facts(settings.options_of(kind), settings.conventions)
+        for kind in kinds
+    }
     found.facts = {name: facts for name, facts in asked.items() if facts is not None}
-    for shard in shards(model, corpus, options, inputs):
+    for shard in shards(model, corpus, settings, inputs):
         for pieces in shard:
-            model.check_whole(pieces, options.max_length, corpus.paths[0])
+            model.check_whole(pieces, settings.max_length, corpus.paths[0])
             if counting:
                 found.frequencies.count(pieces.words)
         found.count(shard)
@@ -97,27 +68,27 @@ def survey(
     if found.cut:
         progress.say(
             f"{corpus.name}: {found.cut:,} of {found.examples:,} {inputs} are cut to "
-            f"{options.max_length} pieces; {found.lost:,} pieces are not seen"
+            f"{settings.max_length} pieces; {found.lost:,} pieces are not seen"
         )
     return found
 
 
 def shards(
-    model: Model, corpus: Corpus, options: Options, inputs: Inputs = Inputs.TEXTS
+    model: Model, corpus: Corpus, settings: Settings, inputs: Inputs = Inputs.TEXTS
 ) -> Iterator[list[Pieces]]:
     """The corpus as pieces, so many examples at a time, in its own order."""
-    examples = iter(corpus) if inputs is Inputs.TEXTS else windows(model, corpus, options)
-    while shard := list(islice(examples, options.shard)):
-        yield model.encode(shard, options.max_length)
+    examples = iter(corpus) if inputs is Inputs.TEXTS else windows(model, corpus, settings)
+    while shard := list(islice(examples, settings.shard)):
+        yield model.encode(shard, settings.max_length)
 
 
-def windows(model: Model, corpus: Corpus, options: Options) -> Iterator[Example]:
+def windows(model: Model, corpus: Corpus, settings: Settings) -> Iterator[Example]:
     """The documents of a corpus as windows that are as long as the model or the user allows."""
-    limit = options.max_length or model.max_length
+    limit = settings.max_length or model.max_length
     spare = 2 if marks_spaces(model.tokenizer) else 0  # a space before may split a word anew
     sentences = (
         (pieces.example, int((~pieces.special).sum()) + pieces.lost + spare)
-        for shard in shards(model, corpus, options)
+        for shard in shards(model, corpus, settings)
         for pieces in shard
     )
     return pack(sentences, limit - model.specials)
@@ -131,7 +102,7 @@ class Pass:
     corpus: Corpus
     survey: Survey
     kinds: list[type[Analysis]]
-    options: Options
+    settings: Settings
     progress: Silent
     inputs: Inputs = Inputs.TEXTS
 
@@ -139,12 +110,13 @@ class Pass:
         """The inputs, so many at a time."""
         if self.survey.kept is not None:
             return iter(self.survey.kept)
-        return shards(self.model, self.corpus, self.options, self.inputs)
+        return shards(self.model, self.corpus, self.settings, self.inputs)
 
     def start(self) -> list[Analysis]:
         """The analyses with empty tallies."""
         shape = Shape(BUCKETS, self.model.layers, self.model.heads)
-        return [kind(shape, self.survey) for kind in self.kinds]
+        options_of = self.settings.options_of
+        return [kind(shape, self.survey, options_of(kind)) for kind in self.kinds]
 
     def skip(self, harvest: Harvest) -> None:
         """What an earlier process had done counts as done."""
@@ -164,14 +136,14 @@ class Pass:
 
     def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
         """The texts of a shard by like length."""
-        places = plan([len(pieces) for pieces in shard], self.options.budget)
+        places = plan([len(pieces) for pieces in shard], self.settings.budget)
         return [[shard[place] for place in some] for some in places]
 
     def _read(self, model: Model, batches: Hand[list[Pieces]]) -> Harvest:
         """Watch a model read some batches."""
         shard = [pieces for some in batches.items for pieces in some]
         watching = Watching(self, shard)
-        with model.watch(lambda seen: watching.observe(self.options.shown(seen))) as tap:
+        with model.watch(lambda seen: watching.observe(shown(seen, self.settings))) as tap:
             for some in batches:
                 tap.forward(model.batch(some))
                 self.progress.advance(len(some))
@@ -192,13 +164,13 @@ class Pass:
         """How long one reader would take, from a few texts spread over the first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
-        batches = plan([len(pieces) for pieces in sample], self.options.budget)
+        batches = plan([len(pieces) for pieces in sample], self.settings.budget)
         analyses = self.start()
 
         def observe(attention: LayerAttention) -> None:
-            shown = self.options.shown(attention)
+            seen = shown(attention, self.settings)
             for analysis in analyses:
-                analysis.observe(shown, shown.batch)
+                analysis.observe(seen, seen.batch)
 
         with self.model.watch(observe) as tap:
             tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up
@@ -215,7 +187,7 @@ class Watching:
     def __init__(self, one: Pass, shard: list[Pieces]) -> None:
         self.model, self.analyses, self.maps = one.model, one.start(), Maps(shard)
         for analysis in self.analyses:
-            analysis.begin(shard)
+            analysis.begin_shard(shard)
 
     def observe(self, attention: LayerAttention) -> None:
         """Show one layer to all of them."""

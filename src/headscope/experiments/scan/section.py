@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import numpy as np
 
 from headscope._util.naming import head_name
 from headscope.analyses._special_tokens.masses import RESTS, SPECIALS, Heads, masses, of_heads
+from headscope.evidence import HEADS
 from headscope.evidence.correlation import rank_correlation
-from headscope.experiments.ablation.section import effects
-from headscope.report.charts import Chart, Drawing, gain_of
-from headscope.report.sections import Panel
-from headscope.runs import Results, rows_of
+from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
+from headscope.report.charts import Chart, Datum, Drawing, gain_of
+from headscope.report.sections import Section, run_sections
+from headscope.runs import CorpusRecord, RunResults
 
-Row = dict[str, Any]
-NORM, FELT = "norm of what specials give", "gradient of the loss to specials"
+NORM = "value-vector norm of special tokens"
+GRADIENT = "gradient of the loss to specials"
 OFF = {"uniform": "looking everywhere alike", "zero": "giving nothing", "mean": "giving its mean"}
 """What a head does that is off."""
 
@@ -42,96 +42,90 @@ class Measure:
     size: bool = False
 
 
-def resting(results: list[Results]) -> Iterator[Panel]:
-    """A panel for each model and corpus whose scan has masses and norms of specials."""
-    for one in results:
-        for place in one.record.get("corpora", ()):
-            if place["weights"] in ("trained", "tuned"):
-                yield from _panel(one, place, results)
+@run_sections(150)
+def resting(results: list[RunResults]) -> Iterator[Section]:
+    """A section for each model and corpus whose scan has masses and norms of specials."""
+    for run in results:
+        for corpus in run.record.corpora:
+            if corpus.weights in ("trained", "tuned"):
+                yield from _section(run, corpus, results)
 
 
-def _panel(one: Results, place: Row, results: list[Results]) -> Iterator[Panel]:
-    wanted = {"corpus": place["corpus"], "weights": place["weights"]}
-    given = masses(one, **wanted)
-    norms = [of_heads(one, "value_norms", group, **wanted) for group in SPECIALS]
+def _section(run: RunResults, corpus: CorpusRecord, results: list[RunResults]) -> Iterator[Section]:
+    wanted = {"corpus": corpus.corpus, "weights": corpus.weights}
+    given = masses(run, **wanted)
+    norms = [of_heads(run, "value_norms", group, **wanted) for group in SPECIALS]
     if not given[0] or not norms[0]:
         return
     mass = {at: sum(part.get(at, 0.0) for part in given) for at in given[0]}
     rests = [at for at, value in mass.items() if value >= RESTS]
     if not rests:
         return
-    study = one.record["study"]
-    model = study.get("models", {}).get(place["weights"], study["model"])
-    same = [other for other in results if _is_of(other, model)]
-    measures = [_norm(mass, given, norms), *_felt(same), *_effect(same)]
-    yield Panel(
-        f"Resting on specials: {model['name']} on {place['corpus']}",
+    study = run.record.study
+    model = study.models.get(corpus.weights, study.model)
+    same = [other for other in results if other.record.study.model.sha256 == model.sha256]
+    measures = [_norm(mass, given, norms), *_gradient(same), *_effect(same)]
+    yield Section(
+        f"Resting on specials: {model.name} on {corpus.corpus}",
         [
             f"{len(rests)} of {len(mass)} heads rest on specials (the first token and separators) "
             "with half of their attention or more.",
-            *(_said(measure, mass, set(rests)) for measure in measures),
+            *(_comparison(measure, mass, set(rests)) for measure in measures),
         ],
         [
             Chart(
-                "resting", "heads by their attention to specials",
+                "resting",
+                "heads by their attention to specials",
                 "A point is a head. Across: how much it looks at the first token and separators, "
-                f"on {place['corpus']}; right of the upright line it rests on them.",
-                scatter(measures), wide=True,
+                f"on {corpus.corpus}; right of the upright line it rests on them.",
+                scatter(measures),
+                wide=True,
                 other={"points": [row for one in measures for row in _points(one, mass)]},
             )
         ],
-    )  # fmt: skip
+    )
 
 
 def _norm(mass: Heads, given: list[Heads], norms: list[Heads]) -> Measure:
     """The norm of the transformed value vectors of specials, by how much they are looked at."""
+    parts = list(zip(given, norms, strict=True))
     values = {
-        at: sum(part.get(at, 0.0) * norm.get(at, 0.0)
-                for part, norm in zip(given, norms, strict=True)) / total
-        for at, total in mass.items() if total
-    }  # fmt: skip
+        at: sum(part.get(at, 0.0) * norm.get(at, 0.0) for part, norm in parts) / total
+        for at, total in mass.items()
+        if total
+    }
     return Measure(NORM, values, "times that of a mean token", 1.0, "like a mean token")
 
 
-def _felt(same: list[Results]) -> Iterator[Measure]:
+def _gradient(same: list[RunResults]) -> Iterator[Measure]:
     """The gradient of the loss by attention to specials, against an even spread over tokens."""
-    for other in same:
-        if not any(one["analysis"] == "gradients" for one in other.record.get("analyses", ())):
+    for run in same:
+        if not any(record.analysis == "gradients" for record in run.record.analyses):
             continue
-        corpus = other.record["corpora"][0]["corpus"]
-        rows = [
-            row
-            for row in rows_of(other.heads, analysis="gradients", corpus=corpus)
-            if row["head"] is not None and row["group"] in SPECIALS
-        ]
+        corpus = run.corpora[0]
         sums: dict[tuple[int, int], list[float]] = {}
-        for row in rows:
-            pair = sums.setdefault((row["layer"], row["head"]), [0.0, 0.0])
-            pair[0] += row["value"]
-            pair[1] += row["baseline"]
+        for row in run.rows(HEADS, analysis="gradients", corpus=corpus):
+            if row.head is not None and row.group in SPECIALS:
+                pair = sums.setdefault(row.place, [0.0, 0.0])
+                pair[0] += row.value
+                pair[1] += row.baseline or 0.0
         values = {at: value / even for at, (value, even) in sums.items() if even}
         unit = f"times that to a mean token, on {corpus}"
-        yield Measure(FELT, values, unit, 1.0, "like a mean token")
+        yield Measure(GRADIENT, values, unit, 1.0, "like a mean token")
         return
 
 
-def _effect(same: list[Results]) -> Iterator[Measure]:
+def _effect(same: list[RunResults]) -> Iterator[Measure]:
     """What a metric gains without each head."""
-    for other in same:
-        if other.ablation.num_rows:
-            record = other.record
-            metric, study = str(record["intact"][0]["metric"]), record["study"]
-            unit = f"{metric} on {study['task']['name']}, {OFF[study['options']['how']]}"
-            yield Measure(gain_of(metric), effects(other), unit, 0.0, "no change", size=True)
+    for run in same:
+        if run.has(ABLATION):
+            metric, study = intact_score(run).metric, run.record.study
+            unit = f"{metric} on {study.about.name}, {OFF[study.options['how']]}"
+            yield Measure(gain_of(metric), gains(run), unit, 0.0, "no change", size=True)
             return
 
 
-def _is_of(other: Results, model: Row) -> bool:
-    """Whether a run is of this model."""
-    return bool(other.record["study"]["model"].get("sha256") == model["sha256"])
-
-
-def _said(measure: Measure, mass: Heads, rests: set[tuple[int, int]]) -> str:
+def _comparison(measure: Measure, mass: Heads, rests: set[tuple[int, int]]) -> str:
     """The mean of heads that rest and of others, and whether it goes with how much they rest."""
     places = [at for at in mass if at in measure.values]
     values = np.array([measure.values[at] for at in places])
@@ -153,12 +147,18 @@ def _said(measure: Measure, mass: Heads, rests: set[tuple[int, int]]) -> str:
     )
 
 
-def _points(measure: Measure, mass: Heads) -> Iterator[Row]:
+def _points(measure: Measure, mass: Heads) -> Iterator[Datum]:
     for (layer, head), value in measure.values.items():
         if (layer, head) in mass:
-            yield {"name": head_name(layer, head), "layer": layer, "head": head,
-                   "mass": mass[layer, head], "measure": measure.name, "value": value,
-                   "even": measure.even}  # fmt: skip
+            yield {
+                "name": head_name(layer, head),
+                "layer": layer,
+                "head": head,
+                "mass": mass[layer, head],
+                "measure": measure.name,
+                "value": value,
+                "even": measure.even,
+            }
 
 
 def scatter(measures: list[Measure]) -> Drawing:
@@ -172,13 +172,17 @@ def scatter(measures: list[Measure]) -> Drawing:
 def _plot(measure: Measure) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart().transform_filter(alt.datum.measure == measure.name)
     x = alt.X(
-        "mass:Q", title="attention to specials", scale=alt.Scale(domain=[0, 1]),
+        "mass:Q",
+        title="attention to specials",
+        scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%", tickCount=5, labelFlush=False),
-    )  # fmt: skip
+    )
     y = alt.Y(
-        "value:Q", title=measure.unit, axis=alt.Axis(format="~g", tickCount=6),
+        "value:Q",
+        title=measure.unit,
+        axis=alt.Axis(format="~g", tickCount=6),
         scale=alt.Scale(type="linear" if measure.size else "sqrt"),
-    )  # fmt: skip
+    )
     points = base.mark_circle(size=45, opacity=0.65, cursor="pointer").encode(
         x=x,
         y=y,

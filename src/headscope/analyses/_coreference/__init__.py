@@ -1,0 +1,1 @@
+"""Coreference: the page of antecedents."""

@@ -1,0 +1,29 @@
+"""What identifies a study's model, data and task, for its record."""
+
+from __future__ import annotations
+
+from headscope.corpus import Corpus
+from headscope.model import Model
+from headscope.runs import DataRecord, ModelRecord, TaskRecord
+from headscope.tasks import Task
+
+
+def model_record(model: Model) -> ModelRecord:
+    """What identifies a model."""
+    return ModelRecord(**model.describe())
+
+
+def data_record(corpus: Corpus, part: str | None = None) -> DataRecord:
+    """What identifies a corpus, and which part of the data it is."""
+    return DataRecord(**corpus.describe(), part=part)
+
+
+def task_record(task: Task) -> TaskRecord:
+    """What identifies a task."""
+    return TaskRecord(
+        task.name,
+        type(task).__name__,
+        data_record(task.corpus),
+        [metric.name for metric in task.metrics],
+        task.half,
+    )

@@ -1,0 +1,126 @@
+"""The scan itself: passes of models over corpora, and what they brought in as tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import torch
+
+from headscope._util.progress import Silent
+from headscope.analyses import Analysis, Inputs, choose, describe_class
+from headscope.corpus import Corpus
+from headscope.errors import HeadscopeError
+from headscope.experiments._shared.identity import data_record, model_record
+from headscope.experiments._shared.loss_gradients import Gradients
+from headscope.experiments.base import Experiment, versions
+from headscope.experiments.importance.compute import Importance
+from headscope.experiments.scan.gather import add_pass
+from headscope.experiments.scan.passes import forecast
+from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
+from headscope.experiments.scan.settings import Settings
+from headscope.model import Model, untrained
+from headscope.runs import ResultBuilder, RunFolder, Study, run
+from headscope.tasks import MaskedLM
+
+
+class Scan(Experiment):
+    """One model, or also the same untrained, over some corpora."""
+
+    name = "scan"
+
+    def __init__(
+        self,
+        model: Model,
+        corpora: list[Corpus],
+        only: Sequence[str] | None,
+        settings: Settings,
+        gradients: bool,
+    ) -> None:
+        self.model, self.corpora, self.settings = model, corpora, settings
+        self.only, self.gradients = only, gradients
+        self.kinds = choose(list(only) if only is not None else None)
+        check(model, corpora, settings)
+        if gradients and not _has_masked_lm(model):
+            raise HeadscopeError(
+                f"{model.name} was loaded without a masked-LM head, so there is no loss to "
+                "follow; headscope importance follows that of a task"
+            )
+
+    def study(self) -> Study:
+        """What identifies the scan."""
+        return scan_study(self.model, self.corpora, self.kinds, self.settings, self.gradients)
+
+    def prepare(self, progress: Silent) -> None:
+        """Survey the corpora and plan the passes."""
+        settings = self.settings
+        self.plans = make_plans(self.model, self.corpora, self.kinds, settings, progress)
+        if self.only is not None:
+            check_something_to_do(self.plans)
+        models = [self.model]
+        if settings.random_weights:
+            models.append(untrained(self.model, settings.seed))
+        self.passes = [
+            each for model in models for plan in self.plans for each in plan.passes(model)
+        ]
+        if progress.heard:
+            progress.say(forecast(self.passes))
+        self.losses = [
+            Importance(
+                self.model,
+                MaskedLM(corpus.name, corpus, settings.seed),
+                max_length=settings.max_length,
+                seed=settings.seed,
+            )
+            for corpus in self.corpora
+            if self.gradients
+        ]
+        for loss in self.losses:
+            loss.prepare(progress)
+
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Do every pass, follow every loss, and turn what they brought in into tables."""
+        begun = time.perf_counter()
+        builder = ResultBuilder()
+        for number, each in enumerate(self.passes):
+            random = " (random weights)" if each.model.weights == "random" else ""
+            packed = " in windows" if each.inputs is Inputs.WINDOWS else ""
+            each.progress.begin(f"{each.corpus.name}{packed}{random}", each.survey.examples)
+            harvest = run(each.shards(), each.work, folder, number, each)
+            each.progress.end()
+            add_pass(builder, each, harvest)
+        for number, loss in enumerate(self.losses, len(self.passes)):
+            loss.run_cases(folder, number, f"{loss.task.name}, gradients")
+            builder.add_statistics(
+                Gradients.name,
+                describe_class(Gradients),
+                loss.gradients().statistics(),
+                loss.task.name,
+                loss.model.weights,
+            )
+        builder.left_out = {plan.corpus.name: plan.left_out for plan in self.plans}
+        builder.seconds = round(time.perf_counter() - begun, 1)
+        builder.threads = torch.get_num_threads()
+        return builder
+
+
+def _has_masked_lm(model: Model) -> bool:
+    return model.headed is not None and model.headed.get_output_embeddings() is not None
+
+
+def scan_study(
+    model: Model,
+    corpora: list[Corpus],
+    kinds: list[type[Analysis]],
+    settings: Settings,
+    gradients: bool = False,
+) -> Study:
+    """What identifies a scan."""
+    options = settings.describe(kinds)
+    return Study(
+        model_record(model),
+        versions(),
+        options | ({"gradients": True} if gradients else {}),
+        data=[data_record(corpus) for corpus in corpora],
+        analyses=[kind.name for kind in kinds],
+    )
