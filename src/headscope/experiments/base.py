@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from headscope._util.progress import Silent, progress_for_terminal
+from headscope._util.progress import Progress, progress_for_terminal
 from headscope.runs import FORMAT, Results, RunFolder, check_folder
 from headscope.runs.found import Found
 
@@ -19,10 +19,10 @@ Work = Callable[[RunFolder | None], Results]
 
 def recorded(
     study: dict[str, Any],
-    prepare: Callable[[Silent], Work],
+    prepare: Callable[[Progress], Work],
     *,
     out: str | Path | None,
-    progress: Silent | None,
+    progress: Progress | None,
     command: Sequence[str],
 ) -> Found:
     """Do a study unless it is done already; the report is written beside its tables.

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headscope._util.atomic import claimed, is_empty, write, write_text
+from headscope._util.atomic import exclusive_folder, is_empty, write, write_text
 from headscope.errors import RunError
 from headscope.evidence import Harvest
 from headscope.runs.results import TABLES, Results
@@ -74,7 +74,7 @@ class RunFolder:
         self.path = path
         earlier = check_folder(path, study)
         self._claim = ExitStack()
-        self._claim.enter_context(claimed(path))
+        self._claim.enter_context(exclusive_folder(path))
         self.record = earlier or about | {"status": "running", "started": _now(), "study": study}
         if earlier is None:
             self._write_record()

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import BUCKETS, bucket_of
 from headscope.evidence import Harvest, Shape
 from headscope.model import Model
@@ -31,7 +31,7 @@ class CaseWork:
     task: Task
     max_length: int | None = None
     seed: int = 0
-    progress: Silent = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
 
     def __post_init__(self) -> None:
         examples = list(self.task.examples)

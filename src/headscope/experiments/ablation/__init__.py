@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.evidence.sequential import Decider
 from headscope.experiments.ablation.compute import Ablation, chosen_sets, every_head_and_layer
 from headscope.experiments.base import Work, recorded, versions
-from headscope.model import Model, how_named, load
+from headscope.model import Model, load, parse_replacement
 from headscope.runs import Results, RunFolder, run
 from headscope.runs.found import Found
 from headscope.runs.results import ABLATION
@@ -31,7 +31,7 @@ def ablate(
     budget: Decider | None = None,
     max_length: int | None = None,
     seed: int = 0,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """Switch off every head and every layer, one at a time, and see what the task loses or gains.
@@ -48,8 +48,8 @@ def ablate(
     ['L5', 'L0.H0']
     """
     task = task if isinstance(task, Task) else task_named(task)
-    model = model if isinstance(model, Model) else load(model, head=task.head)
-    way = how_named(how)
+    model = model if isinstance(model, Model) else load(model, top=task.top)
+    way = parse_replacement(how)
     model.check_length(max_length)
     variants = chosen_sets(model, heads) if heads else every_head_and_layer(model)
     study = {
@@ -62,7 +62,7 @@ def ablate(
         "versions": versions(),
     }  # fmt: skip
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         work = Ablation(model, task, variants, way, max_length, seed, budget, shown)
         return lambda folder: _work(work, folder)
 

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope._util.naming import head_name, named_heads
-from headscope._util.progress import Silent
+from headscope._util.naming import head_name, parse_heads
+from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import Budget
 from headscope.evidence import Harvest
 from headscope.evidence.interval import corrected
@@ -23,12 +23,12 @@ from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Paired, Resamples
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
 from headscope.model import (
-    Fork,
     HeadOutputs,
-    How,
     Model,
-    changing,
+    Replacement,
+    VariantRunner,
     disable,
+    intercept_head_outputs,
     reads_first_only,
 )
 from headscope.tasks import Case, CaseBatch, Task
@@ -77,7 +77,7 @@ def every_head_and_layer(model: Model) -> list[Variant]:
 
 def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
     """Sets of heads, each off together: `L3.H4,L5`."""
-    return [Variant("set", name, named_heads(name, model.layers, model.heads)) for name in names]
+    return [Variant("set", name, parse_heads(name, model.layers, model.heads)) for name in names]
 
 
 @dataclass
@@ -92,11 +92,11 @@ class Ablation:
     model: Model
     task: Task
     variants: list[Variant]
-    how: How = How.UNIFORM
+    how: Replacement = Replacement.UNIFORM
     max_length: int | None = None
     seed: int = 0
     decider: Decider | None = None
-    progress: Silent = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
 
     def __post_init__(self) -> None:
         examples = list(self.task.examples)
@@ -148,11 +148,11 @@ class Ablation:
 
     def work(self, cases: list[Case]) -> Harvest:
         """Predictions of the intact model and of every variant that is still in question."""
-        if self.how is How.MEAN and self.means is None:
+        if self.how is Replacement.MEAN and self.means is None:
             self.means = mean_outputs(self.model, self.task, self.cases, self.budget)
         found = np.full((len(cases), len(self.variants) + 1), np.nan)
         forked, others = self._split()
-        fork = Fork(
+        fork = VariantRunner(
             self.model,
             {layer: [sets for _, sets in some] for layer, some in forked.items()},
             self.how, self.means, self.first_only,
@@ -189,7 +189,7 @@ class Ablation:
                 forked.setdefault(variant.layer, []).append((place, variant.heads[variant.layer]))
         return forked, others
 
-    def _fork(self, fork: Fork, batch: CaseBatch) -> tuple[Floats, dict[int, Floats]]:
+    def _fork(self, fork: VariantRunner, batch: CaseBatch) -> tuple[Floats, dict[int, Floats]]:
         intact, layers = fork(batch.inputs(self.model), self._reader(batch))
         made = {layer: values.double().cpu().numpy() for layer, values in layers.items()}
         return intact.double().cpu().numpy(), made
@@ -304,7 +304,7 @@ def mean_outputs(model: Model, task: Task, cases: list[Case], budget: Budget) ->
         sums[outputs.layer] = sums.get(outputs.layer, 0) + total
         return outputs.context
 
-    with changing(model.network, model.adapter, model.heads, add):
+    with intercept_head_outputs(model.network, model.adapter, model.heads, add):
         for batch in task.batches(model, cases, budget):
             real = batch.batch.real
             task.read(model, batch, batch.inputs(model), 1)

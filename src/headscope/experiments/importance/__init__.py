@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.experiments._shared.case_tables import Part, tables_of, work_off
 from headscope.experiments._shared.loss_gradients import Gradients
 from headscope.experiments.base import Work, recorded, versions
@@ -29,7 +29,7 @@ def importance(
     gradients: bool = True,
     max_length: int | None = None,
     seed: int = 0,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """How much a task's loss feels each head, and attention to tokens of each role: all heads in
@@ -41,12 +41,13 @@ def importance(
         normalise: rank heads after each layer's were divided by their length.
         gradients: follow the loss to the weights of attention too.
 
-    >>> found = importance("minilm", task_named("tour", limit=24), progress=Silent())
+    >>> from headscope._util.progress import NoProgress
+    >>> found = importance("minilm", task_named("tour", limit=24), progress=NoProgress())
     >>> found.importance.num_rows
     72
     """
     task = task if isinstance(task, Task) else task_named(task)
-    model = model if isinstance(model, Model) else load(model, head=task.head)
+    model = model if isinstance(model, Model) else load(model, top=task.top)
     model.check_length(max_length)
     study = {
         "experiment": "importance",
@@ -57,7 +58,7 @@ def importance(
         "versions": versions(),
     }  # fmt: skip
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         work = Importance(
             model=model, task=task, normalise=normalise, attention=gradients,
             max_length=max_length, seed=seed, progress=shown,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.analyses import Analysis, Inputs, Needs, choose
 from headscope.corpus import Corpus, Survey, read, repeated_tokens
 from headscope.corpus.readers import names
@@ -17,7 +17,7 @@ from headscope.experiments.base import Work, recorded, versions
 from headscope.experiments.importance.compute import Importance
 from headscope.experiments.scan.gather import Gathered
 from headscope.experiments.scan.passes import BY_NORM, WEIGHTS, Options, Pass, forecast, survey
-from headscope.model import Model, load, untrained
+from headscope.model import Model, load, reinitialise
 from headscope.runs import Results, RunFolder, run
 from headscope.runs.found import Found
 from headscope.tasks import MaskedLM
@@ -30,7 +30,7 @@ def scan(
     only: Sequence[str] | None = None,
     options: Options | None = None,
     gradients: bool = False,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """Watch a model read corpora: every analysis in one pass, with evidence on every number.
@@ -42,7 +42,8 @@ def scan(
         gradients: also follow the masked-LM loss of the texts to attention; the model must have
             been loaded with that head (for other tasks see `importance`).
 
-    >>> found = scan("minilm", read("tour", limit=24), only=["focus"], progress=Silent())
+    >>> from headscope._util.progress import NoProgress
+    >>> found = scan("minilm", read("tour", limit=24), only=["focus"], progress=NoProgress())
     >>> found.heads.num_rows
     237
     """
@@ -52,19 +53,19 @@ def scan(
     kinds = choose(list(only) if only is not None else None)
     check(model, corpora, options)
     study = describe(model, corpora, kinds, options) | {"gradients": gradients}
-    if gradients and (model.headed is None or model.headed.get_output_embeddings() is None):
+    if gradients and (model.with_top is None or model.with_top.get_output_embeddings() is None):
         raise HeadscopeError(
             f"{model.name} was loaded without a masked-LM head, so there is no loss to follow; "
             "headscope importance follows that of a task"
         )
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         plans = planned(model, corpora, kinds, options, shown)
         if only is not None:
             _nothing_to_do(plans)
-        models = [model] + ([untrained(model, options.seed)] if options.random_weights else [])
+        models = [model] + ([reinitialise(model, options.seed)] if options.random_weights else [])
         passes = [one for watched in models for plan in plans for one in plan.passes(watched)]
-        if shown.heard:
+        if shown.visible:
             shown.say(forecast(passes))
         felt = [
             Importance(model=model, task=MaskedLM(one.name, one, options.seed),
@@ -88,7 +89,7 @@ def check(model: Model, corpora: list[Corpus], options: Options) -> None:
         raise HeadscopeError(f"--pieces is 'mean' or 'first', not {options.rules.pieces!r}")
     if options.weights not in WEIGHTS:
         raise HeadscopeError(f"--weights is {' or '.join(WEIGHTS)}, not {options.weights!r}")
-    if options.weights == BY_NORM and not model.gives_values:
+    if options.weights == BY_NORM and not model.exposes_values:
         raise HeadscopeError(
             f"the value vectors of {model.name} are not where headscope would find them, so its "
             "attention cannot be weighted by their norms"
@@ -104,7 +105,7 @@ class Plan:
     parts: dict[Inputs, tuple[list[type[Analysis]], Survey]]
     left_out: dict[str, str]
     options: Options
-    progress: Silent
+    progress: Progress
 
     def passes(self, model: Model) -> Iterator[Pass]:
         """The passes of a model over the corpus."""
@@ -117,7 +118,7 @@ def planned(
     corpora: list[Corpus],
     kinds: list[type[Analysis]],
     options: Options,
-    progress: Silent,
+    progress: Progress,
 ) -> list[Plan]:
     """What will be done with each corpus, after a look at all of them."""
     plans = [_plan(model, corpus, kinds, options, progress) for corpus in corpora]
@@ -130,7 +131,7 @@ def planned(
 
 
 def _repeated(
-    model: Model, kinds: list[type[Analysis]], options: Options, progress: Silent
+    model: Model, kinds: list[type[Analysis]], options: Options, progress: Progress
 ) -> Plan:
     """What is done with no corpus at all, but with random tokens that come twice."""
     found = Survey(options.rules)
@@ -145,7 +146,7 @@ def _plan(
     corpus: Corpus,
     kinds: list[type[Analysis]],
     options: Options,
-    progress: Silent,
+    progress: Progress,
 ) -> Plan:
     """Survey a corpus and keep the analyses that its annotation allows."""
     texts = survey(model, corpus, _of(kinds, Inputs.TEXTS), options, progress)
@@ -170,7 +171,7 @@ def _plan(
 
 def _missing(kind: type[Analysis], texts: Survey, model: Model) -> str | None:
     """Why an analysis cannot be done on a corpus."""
-    if Needs.VALUES in kind.needs and not model.gives_values:
+    if Needs.VALUES in kind.needs and not model.exposes_values:
         return f"the value vectors of {model.name} are not where headscope would find them"
     if kind.annotation is not None and not texts.annotated[kind.annotation]:
         return f"the corpus has no {kind.annotation}"
