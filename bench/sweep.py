@@ -122,7 +122,10 @@ def sweep_table(models: Path, data: Path) -> list[str]:
     """The table for RESULTS.md."""
     stsb = data / "glue" / "STS-B" / "dev.tsv.gz"
     pairs = read(f"glue/sts-b:{stsb}", limit=PAIRS)
-    plain, headed = load(models / "gte-small"), load_untrained_classifier(models / "gte-small", [])
+    plain, with_top = (
+        load(models / "gte-small"),
+        load_untrained_classifier(models / "gte-small", []),
+    )
     apart = [(text,) for one in pairs for text in (one.text, one.pair or "")]
     together = [(one.text, one.pair or "") for one in pairs]
     scores = Regression("score", pairs, (PEARSON,))
@@ -131,7 +134,7 @@ def sweep_table(models: Path, data: Path) -> list[str]:
             plain, Similarity("similarity", pairs), Script(plain, apart, whole=False)
         ),
         "regressor (reads the first token; bar: 2.0)": race(
-            headed, scores, Script(headed, together, whole=True)
+            with_top, scores, Script(with_top, together, whole=True)
         ),
     }
     lines = [

@@ -1,4 +1,4 @@
-"""Two read what one would read; whoever fails is heard; nothing is left changed."""
+"""Two replicas read what one would; an error in either is raised; nothing is left changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("family", CONFIGS)
-def test_the_other_shares_its_weights(family: str, threads: int) -> None:
+def test_replicas_share_their_weights(family: str, threads: int) -> None:
     model = tiny(family)
     one, other = replicas_of(model)
     assert one is model
@@ -56,7 +56,7 @@ def test_two_find_what_one_finds(minilm: Model, threads: int) -> None:
     ]
 
 
-def test_hooks_have_one_reader(minilm: Model, threads: int) -> None:
+def test_a_network_with_hooks_has_no_replica(minilm: Model, threads: int) -> None:
     assert len(replicas_of(minilm)) == 2
     with disable(minilm, "L0.H0"):
         assert len(replicas_of(minilm)) == 1
@@ -66,17 +66,17 @@ def test_hooks_have_one_reader(minilm: Model, threads: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [0, 1])
-def test_whoever_fails_is_heard_and_the_other_stops(bad: int, threads: int) -> None:
+def test_an_error_in_one_thread_is_raised_and_stops_the_other(bad: int, threads: int) -> None:
     items = 60_000  # half of them would keep the other busy for half a minute
     done: list[int] = []
 
-    def work(member: int, hand: WorkItems[int]) -> int:
-        for item in hand:
-            if member == bad:
+    def work(worker: int, numbers: WorkItems[int]) -> int:
+        for item in numbers:
+            if worker == bad:
                 raise ValueError(f"{item} is bad")
             done.append(item)
             time.sleep(0.001)
-        return member
+        return worker
 
     with pytest.raises(ValueError, match="is bad"):
         map_parallel([0, 1], range(items), work)

@@ -228,7 +228,7 @@ def first(model: Model) -> Read:
 @pytest.mark.parametrize("how", list(Replacement))
 @pytest.mark.parametrize("reader", [pooled, first])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_fork_equals_one_by_one(
+def test_variants_equal_one_by_one(
     family: str, reader: Callable[[Model], Read], how: Replacement
 ) -> None:
     model = tiny(family)
@@ -239,8 +239,8 @@ def test_fork_equals_one_by_one(
     means = torch.randn(model.layers, model.heads, size)
     every = list(range(model.heads))
     variants = {layer: [[head] for head in every] + [every, [1, 2]] for layer in (0, 2)}
-    fork = VariantRunner(model, variants, how, means, first_only=reader is first)
-    intact, found = fork(inputs, run)
+    runner = VariantRunner(model, variants, how, means, first_only=reader is first)
+    intact, found = runner(inputs, run)
     with torch.no_grad():
         torch.testing.assert_close(intact, run(inputs, 1)[0], atol=1e-5, rtol=1e-4)
         for layer, sets in variants.items():
@@ -266,7 +266,7 @@ def test_fork_leaves_the_model_as_it_was(minilm: Model) -> None:
     assert all("forward" not in vars(module) for module in minilm.network.modules())
 
 
-def test_real_models_fork(models: Path) -> None:
+def test_variants_of_real_models(models: Path) -> None:
     for name in ("gte-small", "all-mpnet-base-v2", "albert-kor-base"):
         model = hs.load(models / name)
         inputs = batch_of(model, ["The cat that we fed sat down.", "Yes."]).inputs(model.network)

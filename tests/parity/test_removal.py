@@ -76,10 +76,10 @@ def test_a_classifier_and_a_bare_encoder_load_from_one_folder(tmp_path: Path) ->
     pruned = remove(wrap(whole, tokenizer()), GONE)
     pruned.whole.save_pretrained(tmp_path)
     pruned.tokenizer.save_pretrained(tmp_path)
-    headed, bare = load(tmp_path, top=Top.CLASSIFIER), load(tmp_path)
+    with_top, bare = load(tmp_path, top=Top.CLASSIFIER), load(tmp_path)
     ids = {"input_ids": torch.tensor([[2, 7, 9, 3]])}
     with torch.inference_mode():
-        assert torch.allclose(headed.whole(**ids).logits, pruned.whole(**ids).logits, atol=1e-6)
+        assert torch.allclose(with_top.whole(**ids).logits, pruned.whole(**ids).logits, atol=1e-6)
     assert torch.allclose(output(bare), output(pruned), atol=1e-6)
 
 

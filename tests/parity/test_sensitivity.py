@@ -153,7 +153,7 @@ def test_gradients_of_attention(family: str) -> None:
     torch.testing.assert_close(found.even[..., 1:].sum(-1), found.even[..., everything])
 
 
-def headed(kind: Any, **options: object) -> Model:
+def with_top(kind: Any, **options: object) -> Model:
     torch.manual_seed(1)
     config = type(CONFIGS["bert"])(**(CONFIGS["bert"].to_dict() | options))
     tokens = tokenizer()
@@ -166,10 +166,10 @@ def test_gates_of_other_tasks(kind: str) -> None:
     task: Task
     texts = [Example(str(n), text=one.text, label="ab"[n % 2]) for n, one in enumerate(PAIRS)]
     if kind == "classes":
-        model = headed(AutoModelForSequenceClassification, num_labels=2)
+        model = with_top(AutoModelForSequenceClassification, num_labels=2)
         task = Classification("made", corpus_of(texts))
     else:
-        model = headed(AutoModelForMaskedLM)
+        model = with_top(AutoModelForMaskedLM)
         task = MaskedLM("made", corpus_of(texts))
     model.whole.double()
     cases = alone(model, task)
@@ -229,7 +229,7 @@ def test_a_run_is_the_same_when_it_goes_on(minilm: Model, tmp_path: Path) -> Non
 
 
 def test_a_scan_follows_the_masked_lm_loss() -> None:
-    model = headed(AutoModelForMaskedLM)
+    model = with_top(AutoModelForMaskedLM)
     texts = corpus_of(
         [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
     )

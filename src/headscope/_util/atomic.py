@@ -15,9 +15,9 @@ from filelock import FileLock, Timeout
 
 from headscope.errors import RunError
 
-LOCK = ".lock"
+LOCK_NAME = ".lock"
 """Name of the lock file in a folder that is written by one process at a time."""
-PART = ".part"
+PARTIAL_SUFFIX = ".part"
 """Suffix of a file that is still being written; a killed process may leave one behind."""
 REASONS = {
     errno.ENOSPC: "the disk is full; make room and run the same command again",
@@ -49,7 +49,7 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
     Partial files that a killed process left behind are removed. The lock file stays in the folder:
     if it were deleted, two processes could hold locks on two files of the same name.
     """
-    lock = FileLock(folder / LOCK)
+    lock = FileLock(folder / LOCK_NAME)
     with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -57,7 +57,7 @@ def exclusive_folder(folder: Path) -> Iterator[None]:
         except Timeout:
             raise RunError(f"{folder} is being written by another headscope process") from None
     try:
-        for partial in folder.glob(f"*{PART}"):
+        for partial in folder.glob(f"*{PARTIAL_SUFFIX}"):
             shutil.rmtree(partial) if partial.is_dir() else partial.unlink()
         yield
     finally:
@@ -73,13 +73,13 @@ def is_empty(folder: Path) -> bool:
     if not folder.exists():
         return True
     return folder.is_dir() and all(
-        path.name == LOCK or path.name.endswith(PART) for path in folder.iterdir()
+        path.name == LOCK_NAME or path.name.endswith(PARTIAL_SUFFIX) for path in folder.iterdir()
     )
 
 
 def write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
     """Write a file atomically: `fill` writes to a temporary file, which then replaces `path`."""
-    part = path.parent / f"tmp{secrets.token_hex(4)}.{path.name}{PART}"
+    part = path.parent / f"tmp{secrets.token_hex(4)}.{path.name}{PARTIAL_SUFFIX}"
     with explain_write_errors(path):
         descriptor = _create(part)
         try:
@@ -109,7 +109,7 @@ def default_file_mode(folder: Path) -> int:
     Read from a temporary file. `os.umask` can only be read by setting it, which in two threads at
     once may leave the whole process with the wrong one.
     """
-    probe = folder / f"tmp{secrets.token_hex(4)}{PART}"
+    probe = folder / f"tmp{secrets.token_hex(4)}{PARTIAL_SUFFIX}"
     descriptor = _create(probe)
     try:
         return os.fstat(descriptor).st_mode & 0o777

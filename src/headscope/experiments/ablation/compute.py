@@ -152,14 +152,14 @@ class Ablation:
             self.means = mean_outputs(self.model, self.task, self.cases, self.budget)
         found = np.full((len(cases), len(self.variants) + 1), np.nan)
         forked, others = self._split()
-        fork = VariantRunner(
+        runner = VariantRunner(
             self.model,
             {layer: [sets for _, sets in some] for layer, some in forked.items()},
             self.how, self.means, self.first_only,
         )  # fmt: skip
         for batch in self.task.batches(self.model, cases, self.budget):
             rows = list(batch.places)
-            intact, layers = self._fork(fork, batch)
+            intact, layers = self._run_variants(runner, batch)
             found[rows, 0] = intact
             for layer, values in layers.items():
                 for (place, _), predictions in zip(forked[layer], values, strict=True):
@@ -189,8 +189,10 @@ class Ablation:
                 forked.setdefault(variant.layer, []).append((place, variant.heads[variant.layer]))
         return forked, others
 
-    def _fork(self, fork: VariantRunner, batch: CaseBatch) -> tuple[Floats, dict[int, Floats]]:
-        intact, layers = fork(batch.inputs(self.model), self._reader(batch))
+    def _run_variants(
+        self, runner: VariantRunner, batch: CaseBatch
+    ) -> tuple[Floats, dict[int, Floats]]:
+        intact, layers = runner(batch.inputs(self.model), self._reader(batch))
         made = {layer: values.double().cpu().numpy() for layer, values in layers.items()}
         return intact.double().cpu().numpy(), made
 

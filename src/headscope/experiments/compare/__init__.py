@@ -86,9 +86,9 @@ class Lockstep:
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch all models read one shard."""
         harvest = Harvest()
-        crews = zip(*(one.crew for one in self.passes.values()), strict=False)
-        members = [dict(zip(self.passes, models, strict=True)) for models in crews]
-        for part in map_parallel(members, self.lead.batches(shard), self._read):
+        replicas = zip(*(one.replicas for one in self.passes.values()), strict=False)
+        workers = [dict(zip(self.passes, models, strict=True)) for models in replicas]
+        for part in map_parallel(workers, self.lead.batches(shard), self._read):
             harvest.merge(part)
         return harvest
 

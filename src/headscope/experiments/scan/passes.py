@@ -153,13 +153,13 @@ class Pass:
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch the model read one shard."""
         harvest = Harvest()
-        for part in map_parallel(self.crew, self.batches(shard), self._read):
+        for part in map_parallel(self.replicas, self.batches(shard), self._read):
             harvest.merge(part)
         return harvest
 
     @cached_property
-    def crew(self) -> list[Model]:
-        """Those who read."""
+    def replicas(self) -> list[Model]:
+        """The models that read batches, each in its own thread."""
         return replicas_of(self.model)
 
     def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:

@@ -25,7 +25,7 @@ from headscope.model.adapters import Adapter, Route
 from headscope.model.attention import LayerAttention, Visible
 from headscope.model.batch import Batch
 from headscope.model.hooks.head_outputs import active_interceptor, route_attention
-from headscope.model.hooks.value_norms import ValueNorms
+from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.pruned.shrink import check_intact
 
@@ -65,9 +65,9 @@ class Tap:
         self.value: Tensor | None = None
 
     @cached_property
-    def norms(self) -> ValueNorms:
+    def norms(self) -> TransformedNorms:
         """What tells how much a token can give."""
-        return ValueNorms(self.model, self.adapter)
+        return TransformedNorms(self.model, self.adapter)
 
     @torch.inference_mode()
     def forward(self, batch: Batch) -> Tensor:

@@ -23,8 +23,8 @@ from headscope.model.hooks.tap import exclusive
 from headscope.model.model import Model
 from headscope.model.replacement import Replacement
 
-Inputs = dict[str, Tensor]
-Forward = Callable[[Inputs, int], Tensor]
+ModelInputs = dict[str, Tensor]
+Forward = Callable[[ModelInputs, int], Tensor]
 """Runs the network on inputs that are repeated a number of times, one repetition after the other,
 and returns what the task reads: (repetition, case, ...)."""
 
@@ -57,7 +57,7 @@ class VariantRunner:
         }
 
     @torch.inference_mode()
-    def __call__(self, inputs: Inputs, forward: Forward) -> tuple[Tensor, dict[int, Tensor]]:
+    def __call__(self, inputs: ModelInputs, forward: Forward) -> tuple[Tensor, dict[int, Tensor]]:
         """Run the intact model and all variants.
 
         Returns:
@@ -75,7 +75,9 @@ class VariantRunner:
                     outputs[layer] = forward(repeated, count)
             return intact, outputs
 
-    def _run_intact(self, inputs: Inputs, forward: Forward) -> tuple[Tensor, dict[int, Tensor]]:
+    def _run_intact(
+        self, inputs: ModelInputs, forward: Forward
+    ) -> tuple[Tensor, dict[int, Tensor]]:
         """What the task reads from the intact model, and by layer the outputs of the layer's
         variants: (variant, example, token, hidden).
         """
@@ -162,7 +164,7 @@ class VariantRunner:
 
 
 @torch.inference_mode()
-def reads_first_only(model: Model, inputs: Inputs, forward: Forward) -> bool:
+def reads_first_only(model: Model, inputs: ModelInputs, forward: Forward) -> bool:
     """Whether the task reads only the first token of the last layer's output.
 
     Found by experiment: the outputs of the other tokens are set to zero.

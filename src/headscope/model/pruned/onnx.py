@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headscope._util.atomic import PART
+from headscope._util.atomic import PARTIAL_SUFFIX
 from headscope.corpus import Example
 from headscope.errors import ModelError
 from headscope.model.model import Model
@@ -45,7 +45,7 @@ def export_onnx(model: Model, path: Path) -> float:
         raise ModelError(
             "an ONNX file needs onnx, onnxscript and onnxruntime: pip install 'headscope[onnx]'"
         )
-    part = path.with_name(path.name + PART)
+    part = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
         _write_onnx(model, part)
         difference = output_difference(model, part)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from headscope._util.atomic import PART, default_file_mode
+from headscope._util.atomic import PARTIAL_SUFFIX, default_file_mode
 from headscope.model.loading import quiet_transformers
 from headscope.model.model import Model
 
 
 def save(model: Model, folder: Path) -> None:
     """Write weights (safetensors), configuration and tokenizer into an existing folder."""
-    part = folder / f"model{PART}"
+    part = folder / f"model{PARTIAL_SUFFIX}"
     try:
         with quiet_transformers():
             model.whole.save_pretrained(part)

@@ -9,7 +9,7 @@ from headscope.model.adapters import Adapter
 from headscope.model.model import Model
 from headscope.model.pruned.shrink import RemainingHeads, remaining_heads
 
-AUTO_CLASSES = {
+AUTO_CLASS_NAMES = {
     "ForSequenceClassification": "AutoModelForSequenceClassification",
     "ForMaskedLM": "AutoModelForMaskedLM",
 }
@@ -33,7 +33,7 @@ def loading_snippet(model: Model, folder: str) -> str:
     """
     name = type(model.whole).__name__
     auto_class = next(
-        (auto for suffix, auto in AUTO_CLASSES.items() if name.endswith(suffix)), "AutoModel"
+        (auto for suffix, auto in AUTO_CLASS_NAMES.items() if name.endswith(suffix)), "AutoModel"
     )
     lines = [
         "import torch",

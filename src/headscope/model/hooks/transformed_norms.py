@@ -16,7 +16,7 @@ from headscope.errors import ModelError
 from headscope.model.adapters import Adapter
 
 
-class ValueNorms:
+class TransformedNorms:
     """Norms of the transformed value vectors of a network, layer by layer."""
 
     def __init__(self, network: PreTrainedModel, adapter: Adapter) -> None:
