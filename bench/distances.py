@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from bench.timing import timed
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.analyses.distances import Distances
 from headscope.corpus import Corpus, Pieces, Rules
 from headscope.evidence import divergence
@@ -46,8 +46,8 @@ def itself(one: Kernel) -> Kernel:
 
 def all_rows(model: Model, corpus: Corpus, kinds: list[type[Distances]]) -> Pass:
     options = Options(max_length=model.max_length, rules=Rules(distance_rows=0))
-    return Pass(model, corpus, survey(model, corpus, [], options, Silent()), [*kinds], options,
-                Silent())  # fmt: skip
+    return Pass(model, corpus, survey(model, corpus, [], options, NoProgress()), [*kinds], options,
+                NoProgress())  # fmt: skip
 
 
 def distances_lines(

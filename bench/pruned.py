@@ -14,7 +14,7 @@ from headscope.corpus import Corpus
 from headscope.experiments.pruning.orders import named, random
 from headscope.experiments.pruning.speed import compared
 from headscope.model import Model, remove
-from headscope.model.pruned.onnx import export, run_by_onnx
+from headscope.model.pruned.onnx import export_onnx, onnx_session
 
 SHARES = (1.0, 0.6, 0.3)
 LENGTH, TEXTS = 64, 32
@@ -42,8 +42,8 @@ def pruned_table(models: dict[str, Model], corpus: Corpus) -> list[str]:
             left = sum(one.numel() for one in smaller.network.parameters()) / size
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model.onnx"
-                export(smaller, path)
-                session = run_by_onnx(path)
+                export_onnx(smaller, path)
+                session = onnx_session(path)
                 found = [compared(intact, work) for work in
                          (forward(smaller, inputs), by_onnx(session, inputs))]  # fmt: skip
             cells = [f"{one.times:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in found]

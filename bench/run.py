@@ -25,7 +25,7 @@ from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
 from bench.timing import timed
 from headscope import Options, load, read, scan, task
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
 from headscope.experiments.scan.passes import Pass, shards, survey
@@ -57,9 +57,9 @@ def looking() -> list[str]:
 def passes(model: Model, corpus: Corpus) -> Pass:
     options = Options(max_length=model.max_length)
     texts = [kind for kind in choose(looking()) if kind.inputs is Inputs.TEXTS]
-    found = survey(model, corpus, texts, options, Silent())
+    found = survey(model, corpus, texts, options, NoProgress())
     kinds = [kind for kind in texts if kind.annotation is None or found.annotated[kind.annotation]]
-    return Pass(model, corpus, found, kinds, options, Silent())
+    return Pass(model, corpus, found, kinds, options, NoProgress())
 
 
 @torch.inference_mode()
@@ -101,8 +101,10 @@ def watched(
 
 def joined(model: Model, shard: list[Pieces], length: int) -> list[Pieces]:
     """Texts of up to `length` pieces, made by joining the sentences of a shard with their trees."""
-    sizes = ((replace(one.example, document="all"), len(one) - model.specials) for one in shard)
-    texts = list(islice(pack(sizes, length - model.specials), 16384 // length))
+    sizes = (
+        (replace(one.example, document="all"), len(one) - model.num_special_tokens) for one in shard
+    )
+    texts = list(islice(pack(sizes, length - model.num_special_tokens), 16384 // length))
     return [one for one in model.encode(texts, length) if len(one) > length // 2]
 
 
@@ -111,8 +113,8 @@ def peak_memory(data: Path, limit: int) -> int:
     code = (
         "import resource, sys\n"
         "from headscope import load, read, scan\n"
-        "from headscope._util.progress import Silent\n"
-        "scan(load('minilm'), read(sys.argv[1], limit=int(sys.argv[2])), progress=Silent())\n"
+        "from headscope._util.progress import NoProgress\n"
+        "scan(load('minilm'), read(sys.argv[1], limit=int(sys.argv[2])), progress=NoProgress())\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
     command = [sys.executable, "-c", code, str(data), str(limit)]
@@ -199,8 +201,8 @@ def watch_table(data: Path, wsj: Corpus, models: str | None, rounds: int) -> lis
 
 def scripts_table(model: Model, wsj: Corpus) -> list[str]:
     """Whole jobs, from file to numbers: headscope's with intervals, tests and maps besides."""
-    scan(model, replace(wsj, limit=64), only=looking(), progress=Silent())  # warm up
-    ours = timed(lambda: scan(model, wsj, only=looking(), progress=Silent()))
+    scan(model, replace(wsj, limit=64), only=looking(), progress=NoProgress())  # warm up
+    ours = timed(lambda: scan(model, wsj, only=looking(), progress=NoProgress()))
     model.network.set_attn_implementation("eager")
     single = timed(lambda: sentence_by_sentence(model, wsj))
     padded = timed(lambda: padded_batches(model, wsj, 128, 32))

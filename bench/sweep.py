@@ -15,7 +15,7 @@ from headscope.corpus import read
 from headscope.evidence.metrics import PEARSON
 from headscope.experiments.ablation.compute import Ablation, every_head_and_layer
 from headscope.model import Model, disable, load
-from headscope.model.initialise import initialise
+from headscope.model.initialise import load_untrained_classifier
 from headscope.tasks import CaseBatch, Regression, Similarity, Task
 
 PAIRS = 128
@@ -101,7 +101,7 @@ class Script:
             return (entering,)
 
         value = block.get_submodule("attention.self.value")
-        output = block.get_submodule(self.model.adapter.output)
+        output = block.get_submodule(self.model.adapter.output_projection)
         hooks = [value.register_forward_hook(keep), output.register_forward_pre_hook(put)]
         found = []
         for start in range(0, len(self.texts), SIZE):
@@ -122,7 +122,10 @@ def sweep_table(models: Path, data: Path) -> list[str]:
     """The table for RESULTS.md."""
     stsb = data / "glue" / "STS-B" / "dev.tsv.gz"
     pairs = read(f"glue/sts-b:{stsb}", limit=PAIRS)
-    plain, headed = load(models / "gte-small"), initialise(models / "gte-small", [])
+    plain, with_top = (
+        load(models / "gte-small"),
+        load_untrained_classifier(models / "gte-small", []),
+    )
     apart = [(text,) for one in pairs for text in (one.text, one.pair or "")]
     together = [(one.text, one.pair or "") for one in pairs]
     scores = Regression("score", pairs, (PEARSON,))
@@ -131,7 +134,7 @@ def sweep_table(models: Path, data: Path) -> list[str]:
             plain, Similarity("similarity", pairs), Script(plain, apart, whole=False)
         ),
         "regressor (reads the first token; bar: 2.0)": race(
-            headed, scores, Script(headed, together, whole=True)
+            with_top, scores, Script(with_top, together, whole=True)
         ),
     }
     lines = [

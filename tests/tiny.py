@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import tokenizers as tk
 import torch
 from transformers import (
     AlbertConfig,
+    AutoConfig,
     AutoModel,
     BertConfig,
     BloomConfig,
@@ -88,9 +90,14 @@ def tokenizer(decoder: bool = False) -> PreTrainedTokenizerFast:
 
 
 def network(family: str, seed: int = 1) -> PreTrainedModel:
-    """A tiny random model without dropout; weights are large, so that heads differ."""
+    """A tiny random model without dropout; weights are large, so that heads differ.
+
+    A family with the usual names in its configuration needs no entry in `CONFIGS`.
+    """
     torch.manual_seed(seed)
-    model: PreTrainedModel = AutoModel.from_config((CONFIGS | UNKNOWN)[family])
+    special = CONFIGS | UNKNOWN
+    config = special[family] if family in special else AutoConfig.for_model(family, **SMALL)
+    model: PreTrainedModel = AutoModel.from_config(deepcopy(config))  # the model changes it
     model.train(False)
     return model
 

@@ -1,4 +1,4 @@
-"""What a user is told when something cannot be done: one clear sentence, never a traceback."""
+"""Errors that a user can fix: one clear sentence each, never a traceback."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class HeadscopeError(Exception):
-    """Something that the user can mend; its text says what was found and what to do.
+    """An error that the user can fix; its message says what is wrong and what to do.
 
     >>> str(HeadscopeError("no such head: L9.H1"))
     'no such head: L9.H1'
@@ -14,7 +14,7 @@ class HeadscopeError(Exception):
 
 
 class InputError(HeadscopeError):
-    """A corpus file that cannot be read as asked, with its place.
+    """A corpus file that cannot be read, with the file and the line of the error.
 
     >>> str(InputError("9 columns instead of 10", Path("a.conllu"), 12))
     'a.conllu, line 12: 9 columns instead of 10'
@@ -26,8 +26,8 @@ class InputError(HeadscopeError):
 
 
 class ModelError(HeadscopeError):
-    """A model that cannot be loaded, or whose attention cannot be seen."""
+    """A model that cannot be loaded, or whose attention cannot be observed."""
 
 
 class RunError(HeadscopeError):
-    """A run folder that cannot be used as asked."""
+    """A run folder that cannot be read or written."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Example, Rules, read
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
@@ -45,7 +45,7 @@ def scanned(model: Model, examples: list[Example]) -> tuple[list[dict[str, Any]]
     """The rows of accuracy per head, and how many heads are called syntactic."""
     options = Options(rules=Rules(min_count=RELATIONS))
     found = scan(model, corpus_of(examples), only=["dependencies"], options=options,
-                 progress=Silent())  # fmt: skip
+                 progress=NoProgress())  # fmt: skip
     rows = [
         row for row in found.heads.to_pylist()
         if row["statistic"] == "accuracy" and row["head"] is not None and row["group"] != "all"

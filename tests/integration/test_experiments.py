@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Rules, read
 from headscope.errors import HeadscopeError, ModelError
 from headscope.evidence.correlation import rank_correlation
@@ -20,8 +20,8 @@ from headscope.experiments.compare.compute import check_alike
 from headscope.experiments.finetuning import cells, table
 from headscope.experiments.finetuning.compute import Recipe, Start
 from headscope.experiments.scan.passes import Options
-from headscope.model import Head, Model
-from headscope.model.initialise import initialise
+from headscope.model import Model, Top
+from headscope.model.initialise import load_untrained_classifier
 from headscope.report.panels import panels
 from headscope.runs import rows_of
 from tests.parity.test_tasks import MOVIES
@@ -42,7 +42,7 @@ def movies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tuned(movies: Path) -> Path:
     folder = movies.parent / "tuned"
     hs.finetune("minilm", f"classify:{movies}", folder, dev=str(movies), recipe=SHORT,
-                progress=Silent())  # fmt: skip
+                progress=NoProgress())  # fmt: skip
     return folder
 
 
@@ -54,16 +54,16 @@ def test_a_fine_tuned_folder_loads_as_any_other(tuned: Path, minilm: Model) -> N
     assert record["status"] == "complete"
     learned, before = (record[stage][0]["value"] for stage in ("trained", "untrained"))
     assert learned > before  # it can learn sixteen sentences
-    model = hs.load(tuned, head=Head.CLASSIFIER)
+    model = hs.load(tuned, top=Top.CLASSIFIER)
     assert model.name == "tuned"
     assert model.whole.config.id2label == {0: "bad", 1: "good"}
     assert model.sha256 == hs.load(tuned).sha256 != minilm.sha256
     found = hs.ablate(tuned, f"classify:{record['study']['dev']['name'].split(':')[1]}",
-                      heads=["L0.H0"], progress=Silent())  # fmt: skip
+                      heads=["L0.H0"], progress=NoProgress())  # fmt: skip
     assert found.record["intact"][0]["value"] == pytest.approx(learned)
 
 
-class Stop(Silent):
+class Stop(NoProgress):
     """Interrupts a training in its second epoch, and remembers where one began."""
 
     def __init__(self, after: int | None = None) -> None:
@@ -104,7 +104,7 @@ def test_families_without_segments_can_be_tuned(family: str, movies: Path) -> No
     model.network.save_pretrained(start)
     model.tokenizer.save_pretrained(start)
     hs.finetune(start, f"classify:{movies}", folder, dev=str(movies), recipe=SHORT,
-                progress=Silent())  # fmt: skip
+                progress=NoProgress())  # fmt: skip
     before, after = (hs.load(one).network.state_dict() for one in (start, folder))
     name = next(name for name in before if "layer" in name or name.startswith("h."))
     assert not torch.equal(before[name], after[name])
@@ -113,7 +113,7 @@ def test_families_without_segments_can_be_tuned(family: str, movies: Path) -> No
 def test_the_table_of_three_starts(movies: Path, minilm: Model) -> None:
     out = movies.parent / "table"
     rows = table("minilm", [f"classify:{movies}"], out, recipe=SHORT, dev=str(movies),
-                 progress=Silent())  # fmt: skip
+                 progress=NoProgress())  # fmt: skip
     assert {row["start"] for row in rows} == {
         "pretrained", "random", "frozen", "frozen, untrained head"
     }  # fmt: skip
@@ -133,11 +133,11 @@ def test_the_table_of_three_starts(movies: Path, minilm: Model) -> None:
 def compared(tuned: Path) -> hs.Found:
     options = Options(rules=Rules(min_count=20))
     return hs.compare("minilm", tuned, read("tour", limit=30), beside=random_classifier(),
-                      options=options, progress=Silent())  # fmt: skip
+                      options=options, progress=NoProgress())  # fmt: skip
 
 
 def random_classifier() -> Model:
-    return initialise("minilm", ["bad", "good"], random=True)
+    return load_untrained_classifier("minilm", ["bad", "good"], random=True)
 
 
 def test_similarity_is_the_mean_cosine(compared: hs.Found, tuned: Path, minilm: Model) -> None:
@@ -168,7 +168,7 @@ def test_similarity_is_the_mean_cosine(compared: hs.Found, tuned: Path, minilm: 
 def test_differences_are_those_of_two_scans(compared: hs.Found, tuned: Path, minilm: Model) -> None:
     options = Options(rules=Rules(min_count=20))
     scans = {
-        weights: hs.scan(model, read("tour", limit=30), options=options, progress=Silent())
+        weights: hs.scan(model, read("tour", limit=30), options=options, progress=NoProgress())
         for weights, model in (("base", minilm), ("tuned", hs.load(tuned)))
     }
     columns = ("analysis", "statistic", "group", "direction", "layer", "head")
@@ -199,7 +199,7 @@ def test_models_that_cannot_be_compared(minilm: Model) -> None:
 
 
 def test_panels_join_what_belongs_together(compared: hs.Found, tuned: Path, movies: Path) -> None:
-    ablated = hs.ablate(tuned, f"classify:{movies}", progress=Silent())
+    ablated = hs.ablate(tuned, f"classify:{movies}", progress=NoProgress())
     titles = [panel.title for panel in panels([compared, ablated])]
     assert titles == [
         "Change: minilm and tuned on tour",

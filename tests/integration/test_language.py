@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from headscope import Options, read, scan
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.analyses import choose
 from headscope.analyses._linking.linking import LinkFacts
 from headscope.analyses._linking.offsets import FIXED
@@ -35,7 +35,7 @@ CLARK = {  # data/published/clark2019.md: the best fixed offset, and how often i
 @pytest.fixture(scope="module")
 def tour(minilm: Model) -> Found:
     options = Options(rules=Rules(min_count=20))
-    return scan(minilm, read("tour"), options=options, progress=Silent())
+    return scan(minilm, read("tour"), options=options, progress=NoProgress())
 
 
 def test_offsets_of_the_wsj_are_clark_s(minilm: Model, data: Path) -> None:
@@ -43,7 +43,7 @@ def test_offsets_of_the_wsj_are_clark_s(minilm: Model, data: Path) -> None:
     corpus = read(data / "wsj" / "wsj_0001-0199.sd-basic.conllx.gz")
     kinds, rules = choose(["dependencies"]), Rules(possessive=True)
     options = Options(max_length=minilm.max_length, rules=rules)
-    found = survey(minilm, corpus, kinds, options, Silent()).facts["dependencies"]
+    found = survey(minilm, corpus, kinds, options, NoProgress()).facts["dependencies"]
     assert isinstance(found, LinkFacts)
     hits, cases = found.centres[0].fixed_hits(len(found.labels))
     shares = hits.sum(0) / cases.sum(0)  # (offset, label)
@@ -112,28 +112,28 @@ def test_what_the_annotation_does_not_allow_is_left_out_and_said() -> None:
     model = tiny("bert")
     plain = corpus_of([replace(one, heads=(), relations=(), mentions=(), frames=())
                        for one in read("tour", limit=12)])  # fmt: skip
-    found = scan(model, plain, progress=Silent())
+    found = scan(model, plain, progress=NoProgress())
     left_out = found.record["left_out"]["made"]
     whole = {"coreference", "dependencies", "frames", "links", "token_to_token"}
     besides = {"linguistic_features of subjects, objects", "repetition"}
     assert set(left_out) == whole | besides
     assert left_out["dependencies"] == "the corpus has no syntactic heads and relations"
     with pytest.raises(HeadscopeError, match="frames cannot be done on made: the corpus has no"):
-        scan(model, plain, only=["frames"], progress=Silent())
+        scan(model, plain, only=["frames"], progress=NoProgress())
     linked = corpus_of([replace(one, links=(Link(0, 1, "x"), Link(0, 1, "x")))
                         for one in read("tour", limit=12)], name="linked")  # fmt: skip
     options = Options(rules=Rules(min_count=10))
-    both = scan(model, linked, plain, only=["links"], options=options, progress=Silent())
+    both = scan(model, linked, plain, only=["links"], options=options, progress=NoProgress())
     assert both.corpora == ["linked"]
     assert both.best("links", "x").row["baseline"] == 1  # said twice, it is one link
-    few = scan(model, linked, only=["links", "focus"], progress=Silent())
+    few = scan(model, linked, only=["links", "focus"], progress=NoProgress())
     assert few.record["left_out"]["linked"]["links"] == "it has 12 links and --min-count is 100"
 
 
 def test_negations_are_found_in_plain_text(minilm: Model, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("This is not it.\nThis is it.\n" * 6, encoding="utf-8")
-    found = scan(minilm, read(path), only=["linguistic_features"], progress=Silent())
+    found = scan(minilm, read(path), only=["linguistic_features"], progress=NoProgress())
     assert found.best("linguistic_features", "negation", direction="from all").row["n"] == 6
     with pytest.raises(HeadscopeError, match="which direction of linguistic_features"):
         found.best("linguistic_features", "negation")
@@ -147,7 +147,7 @@ def test_any_links_as_json_lines(minilm: Model, tmp_path: Path) -> None:
         lines.append(json.dumps({"words": one.words, "links": links}))
     path = tmp_path / "links.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
-    found = scan(minilm, read(path), only=["links"], progress=Silent())
+    found = scan(minilm, read(path), only=["links"], progress=NoProgress())
     best = found.best("links", "before")
     assert (best.layer, best.head) == (0, 2)
     assert best.row["value"] > 0.9
@@ -159,7 +159,7 @@ def test_the_possessive_rule_and_all_words_change_what_is_asked(minilm: Model, d
     corpus = read(data / "wsj" / "wsj_0001-0199.sd-basic.conllx.gz", limit=300)
     plain, ruled = (
         scan(minilm, corpus, only=["dependencies"], options=Options(max_length=512, rules=rules),
-             progress=Silent())
+             progress=NoProgress())
         for rules in (Rules(min_count=20), Rules(min_count=20, possessive=True, all_words=True,
                                                  clip=True))
     )  # fmt: skip
@@ -174,7 +174,7 @@ def test_the_possessive_rule_and_all_words_change_what_is_asked(minilm: Model, d
 def test_windows_are_as_long_as_allowed(minilm: Model) -> None:
     whole, short = (
         scan(minilm, read("tour"), only=["coreference"], options=Options(max_length=length),
-             progress=Silent())
+             progress=NoProgress())
         for length in (None, 60)
     )  # fmt: skip
     windows = [one.record["corpora"][0]["windows"] for one in (whole, short)]
@@ -191,7 +191,7 @@ def test_several_languages_in_one_table(minilm: Model, data: Path) -> None:
     languages = ("en", "de", "fi")
     corpora = [read(data / "ud" / f"{one}_pud-ud-test.conllu.gz", limit=150) for one in languages]
     options = Options(max_length=512, rules=Rules(min_count=80))
-    found = scan(minilm, *corpora, only=["dependencies"], options=options, progress=Silent())
+    found = scan(minilm, *corpora, only=["dependencies"], options=options, progress=NoProgress())
     table = found.across()
     assert table is not None
     assert table.corpora == [f"{one}_pud-ud-test" for one in languages]
@@ -201,7 +201,7 @@ def test_several_languages_in_one_table(minilm: Model, data: Path) -> None:
         assert 2 <= len(role.held) <= len(role.asked)
         assert set(role.values) == set(role.asked)
     assert found.across("random") is None
-    assert scan(minilm, corpora[0], only=["focus"], progress=Silent()).across() is None
+    assert scan(minilm, corpora[0], only=["focus"], progress=NoProgress()).across() is None
 
 
 def test_labels_of_the_literature(tour: Found) -> None:
@@ -220,7 +220,7 @@ def test_labels_of_the_literature(tour: Found) -> None:
 def test_shards_merge_to_the_same_arcs_and_tables(minilm: Model) -> None:
     whole, parts = (
         scan(minilm, read("tour", limit=60), only=["dependencies", "frames", "coreference"],
-             options=Options(shard=size, rules=Rules(min_count=5)), progress=Silent())
+             options=Options(shard=size, rules=Rules(min_count=5)), progress=NoProgress())
         for size in (1024, 7)
     )  # fmt: skip
     numbers = [

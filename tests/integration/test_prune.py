@@ -14,7 +14,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification, BertConf
 from typer.testing import CliRunner
 
 import headscope as hs
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.cli.main import app
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
@@ -22,8 +22,8 @@ from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
 from headscope.experiments.gates.training import Schedule
 from headscope.experiments.pruning.compute import Pruning
 from headscope.experiments.pruning.orders import Choice, Chooser, Way, named, order_by
-from headscope.model import Head, Model, load, remove, wrap
-from headscope.model.pruned.onnx import difference, export
+from headscope.model import Model, Top, load, remove, wrap
+from headscope.model.pruned.onnx import export_onnx, output_difference
 from headscope.report.panels import panels
 from headscope.tasks import Classification, Task, task, two_parts
 from tests.tiny import CONFIGS, tiny, tokenizer
@@ -75,21 +75,21 @@ def test_the_card_tells_what_was_removed_and_what_it_costs(folder: Path) -> None
 
 
 def test_the_onnx_file_gives_the_same(folder: Path) -> None:
-    assert difference(load(folder), folder / "model.onnx") < 1e-4
+    assert output_difference(load(folder), folder / "model.onnx") < 1e-4
 
 
 def test_the_same_command_finds_it_done(folder: Path) -> None:
     before = (folder / "model.safetensors").stat().st_mtime_ns
     choice, test = two_parts("tour")
     again = hs.prune(load("minilm"), test, choose=choice, keep=0.5, beside=(), out=folder,
-                     progress=Silent())  # fmt: skip
+                     progress=NoProgress())  # fmt: skip
     assert again.record["status"] == "complete"
     assert (folder / "model.safetensors").stat().st_mtime_ns == before
 
 
 @pytest.mark.parametrize("family", ["gpt2", "mpnet"])
 def test_models_without_all_heads_of_a_layer_go_to_onnx(family: str, tmp_path: Path) -> None:
-    assert export(remove(tiny(family), "L0.H1,L1"), tmp_path / "m.onnx") < 1e-4
+    assert export_onnx(remove(tiny(family), "L0.H1,L1"), tmp_path / "m.onnx") < 1e-4
     assert [one.name for one in tmp_path.iterdir()] == ["m.onnx"]
 
 
@@ -157,7 +157,7 @@ def test_worth_is_estimated_again_without_the_heads_that_went(work: Pruning) -> 
 
 def test_once_and_for_all_stands_beside_again_and_again(minilm: Model) -> None:
     some = task("tour", limit=20)
-    found = hs.prune(minilm, some, keep=0.5, step=36, beside=(), progress=Silent())
+    found = hs.prune(minilm, some, keep=0.5, step=36, beside=(), progress=NoProgress())
     methods = {row["method"] for row in found.removals.to_pylist()}
     assert methods == {"importance", "importance, again after 36"}
     orders = {
@@ -170,7 +170,7 @@ def test_once_and_for_all_stands_beside_again_and_again(minilm: Model) -> None:
 
 
 def test_means_can_stand_for_heads(minilm: Model) -> None:
-    found = hs.prune(minilm, "tour", keep=0.25, how="mean", beside=(), progress=Silent())
+    found = hs.prune(minilm, "tour", keep=0.25, how="mean", beside=(), progress=NoProgress())
     assert found.record["pruned"]["difference"] < 1e-5
     (panel,) = panels([found])
     assert "75% of the heads removed (18 of 72 are left)" in panel.text[0]
@@ -185,11 +185,11 @@ def test_a_pruned_model_can_be_fine_tuned_afterwards(tmp_path: Path) -> None:
     choice, test = task(f"classify:{tmp_path / 'made.tsv'}").halves()
     assert isinstance(test, Classification)
     found = hs.prune(model, test, choose=choice, keep=0.5, tune=2, beside=(), onnx=False,
-                     out=tmp_path / "tuned", progress=Silent())  # fmt: skip
+                     out=tmp_path / "tuned", progress=NoProgress())  # fmt: skip
     about = found.record["pruned"]
     assert about["difference"] < 1e-5  # before it learned again
     assert about["tuned"][0]["n"] == len(test.examples)
-    again = load(tmp_path / "tuned", head=Head.CLASSIFIER)
+    again = load(tmp_path / "tuned", top=Top.CLASSIFIER)
     predictions = test.predict(again, test.cases(again, test.examples, None), Budget())
     assert test.metrics[0](predictions, np.array([test.classes.index(str(e.label))
                                                   for e in test.examples])) == pytest.approx(
@@ -211,26 +211,26 @@ def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
     ]
     for options, message in wishes:
         with pytest.raises(HeadscopeError, match=message):
-            hs.prune(minilm, "tour", progress=Silent(), **options)
+            hs.prune(minilm, "tour", progress=NoProgress(), **options)
     some = task("tour")
     with pytest.raises(HeadscopeError, match="zero, or its mean"):
-        hs.prune(minilm, some, keep=0.5, how="uniform", progress=Silent())
+        hs.prune(minilm, some, keep=0.5, how="uniform", progress=NoProgress())
     with pytest.raises(HeadscopeError, match="1 or more"):
-        hs.prune(minilm, some, keep=0.5, step=0, progress=Silent())
+        hs.prune(minilm, some, keep=0.5, step=0, progress=NoProgress())
     with pytest.raises(HeadscopeError, match="the very data"):
-        hs.prune(minilm, some, choose=task("tour"), keep=0.5, progress=Silent())
+        hs.prune(minilm, some, choose=task("tour"), keep=0.5, progress=NoProgress())
     pairs = task("tour").halves()
     (tmp_path / "pairs.tsv").write_text("sentence\tlabel\na b\tx\nc d\ty\n", encoding="utf-8")
     other = task(f"classify:{tmp_path / 'pairs.tsv'}")
     with pytest.raises(HeadscopeError, match="another kind of task"):
-        hs.prune(minilm, pairs[0], choose=other, keep=0.5, progress=Silent())
+        hs.prune(minilm, pairs[0], choose=other, keep=0.5, progress=NoProgress())
     with pytest.raises(HeadscopeError, match="penalties grow"):
         Schedule(penalties=(0.2, 0.1))
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(HeadscopeError, match="other things in it"):
-        hs.prune(minilm, "tour", keep=0.5, out=tmp_path, progress=Silent())
+        hs.prune(minilm, "tour", keep=0.5, out=tmp_path, progress=NoProgress())
     with pytest.raises(HeadscopeError, match="share one module"):
-        hs.prune(tiny("albert"), task("tour"), keep=0.5, progress=Silent())
+        hs.prune(tiny("albert"), task("tour"), keep=0.5, progress=NoProgress())
 
 
 def test_bad_words_on_the_command_line(tmp_path: Path) -> None:

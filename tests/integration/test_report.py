@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.cli.show import show, show_heads
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
 from headscope.experiments.ablation import ablate
@@ -85,7 +85,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = corpus_of(examples, name=f"corpus {SCRIPT}")
     options = Options(rules=Rules(min_count=10))
     found = scan(
-        hostile_model(), corpus, options=options, progress=Silent(), command=["headscope", BREAK]
+        hostile_model(),
+        corpus,
+        options=options,
+        progress=NoProgress(),
+        command=["headscope", BREAK],
     )
     return write_report([found], tmp_path_factory.mktemp("hostile") / "report.html")
 
@@ -93,7 +97,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def demo(minilm: Model) -> Found:
     options = Options(random_weights=True, rules=Rules(min_count=20))
-    return scan(minilm, read("tour"), options=options, progress=Silent())
+    return scan(minilm, read("tour"), options=options, progress=NoProgress())
 
 
 class Visit:
@@ -154,7 +158,7 @@ def test_the_page_renders_and_a_click_shows_the_head(
 def test_an_experiment_without_maps_renders(
     browser: Browser, minilm: Model, tmp_path: Path
 ) -> None:
-    felt = importance(minilm, "tour", progress=Silent())
+    felt = importance(minilm, "tour", progress=NoProgress())
     visit = Visit(browser, felt.report(tmp_path / "report.html"))
     assert visit.page.locator(".grid").count() == 0
     assert "Heads are ranked by importance" in visit.page.inner_text("main")
@@ -273,8 +277,10 @@ def test_experiments_are_drawn(browser: Browser, minilm: Model, tmp_path: Path) 
     hostile = tmp_path / "pairs.tsv"
     rows = [f"{SCRIPT} a{n}\tb {IMAGE}\t{n % 5}" for n in range(12)]
     hostile.write_text("\n".join(["sentence1\tsentence2\tscore", *rows]), encoding="utf-8")
-    off = ablate(minilm, f"similarity:{hostile}", progress=Silent())
-    changed = compare(minilm, "minilm", read("tour", limit=20), only=["focus"], progress=Silent())
+    off = ablate(minilm, f"similarity:{hostile}", progress=NoProgress())
+    changed = compare(
+        minilm, "minilm", read("tour", limit=20), only=["focus"], progress=NoProgress()
+    )
     path = write_report([off, changed], tmp_path / "report.html")
     visit = Visit(browser, path)
     visit.page.wait_for_function(

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headscope._util.interrupt import interruptible
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.errors import RunError
 from headscope.evidence import Harvest
 from headscope.experiments.scan import scan
@@ -83,10 +83,11 @@ def wait_for_checkpoint(process: subprocess.Popen[str], run: Path, after: float)
 
 
 def left_over(run: Path) -> list[str]:
-    return sorted(p.name for p in run.iterdir() if p.name == ".lock" or p.suffix == ".part")
+    return sorted(p.name for p in run.iterdir() if p.suffix == ".part")
 
 
 COMPLETE = [
+    ".lock",
     "arcs.parquet",
     "best.parquet",
     "distances.parquet",
@@ -162,7 +163,7 @@ def test_ctrl_c_that_a_library_swallows_is_heeded_all_the_same() -> None:
 
 
 def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path, minilm: Model) -> None:
-    again_and_again = partial(scan, out=tmp_path / "run", only=["focus"], progress=Silent())
+    again_and_again = partial(scan, out=tmp_path / "run", only=["focus"], progress=NoProgress())
     corpus = corpus_of(letters(40))
     first = again_and_again(minilm, corpus)
     stamp = (tmp_path / "run" / "heads.parquet").stat().st_mtime_ns
@@ -177,25 +178,25 @@ def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path, minilm: Model
 
 def test_another_study_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     run, corpus = tmp_path / "run", corpus_of(letters(40))
-    scan(tiny("bert"), corpus, out=run, only=["focus"], progress=Silent())
+    scan(tiny("bert"), corpus, out=run, only=["focus"], progress=NoProgress())
     for model, data, options, said in (
         (tiny("bert", seed=2), corpus, Options(), "model sha256"),
         (tiny("bert"), corpus_of(letters(40), "other"), Options(), "data name"),
         (tiny("bert"), corpus, Options(max_length=30), "options max_length"),
     ):
         with pytest.raises(RunError, match=said):
-            scan(model, data, out=run, only=["focus"], options=options, progress=Silent())
+            scan(model, data, out=run, only=["focus"], options=options, progress=NoProgress())
     with pytest.raises(RunError, match="analyses"):
-        scan(tiny("bert"), corpus, out=run, only=["confidence"], progress=Silent())
+        scan(tiny("bert"), corpus, out=run, only=["confidence"], progress=NoProgress())
 
 
 def test_folders_that_are_no_runs(tmp_path: Path) -> None:
     corpus = corpus_of(letters(20))
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunError, match="is a file"):
-        scan(tiny("bert"), corpus, out=tmp_path / "file", progress=Silent())
+        scan(tiny("bert"), corpus, out=tmp_path / "file", progress=NoProgress())
     with pytest.raises(RunError, match="other things in it"):
-        scan(tiny("bert"), corpus, out=tmp_path, progress=Silent())
+        scan(tiny("bert"), corpus, out=tmp_path, progress=NoProgress())
     with pytest.raises(RunError, match="not a run folder"):
         Found.read(tmp_path)
     (tmp_path / "half").mkdir()
@@ -207,7 +208,7 @@ def test_folders_that_are_no_runs(tmp_path: Path) -> None:
         Found.read(tmp_path / "half")
     (tmp_path / "half" / "run.json").write_text("{")
     with pytest.raises(RunError, match="not a run's record"):
-        scan(tiny("bert"), corpus, out=tmp_path / "half", progress=Silent())
+        scan(tiny("bert"), corpus, out=tmp_path / "half", progress=NoProgress())
 
 
 def test_what_a_killed_process_leaves_is_no_hindrance(tmp_path: Path) -> None:
@@ -217,7 +218,7 @@ def test_what_a_killed_process_leaves_is_no_hindrance(tmp_path: Path) -> None:
     (run / ".lock").touch()
     (run / "tmpabc.run.json.part").write_text("{")
     corpus = corpus_of(letters(30))
-    scan(tiny("bert"), corpus, out=run, only=["focus", "distances"], progress=Silent())
+    scan(tiny("bert"), corpus, out=run, only=["focus", "distances"], progress=NoProgress())
     assert sorted(path.name for path in run.iterdir()) == COMPLETE
 
 

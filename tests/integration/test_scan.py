@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import headscope as hs
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Budget, Example, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.experiments.scan import scan
@@ -43,7 +43,7 @@ def test_merged_shards_equal_one_run_to_the_bit() -> None:
     """Shards are whole planned batches: what is merged is what one process would have summed."""
     model, corpus = tiny("bert"), corpus_of(letters(150))
     first, again = (
-        scan(model, corpus, options=Options(shard=40), progress=Silent()) for _ in range(2)
+        scan(model, corpus, options=Options(shard=40), progress=NoProgress()) for _ in range(2)
     )
     assert first.heads.equals(again.heads)
     assert first.maps.equals(again.maps)
@@ -52,7 +52,7 @@ def test_merged_shards_equal_one_run_to_the_bit() -> None:
 def test_another_batch_budget_moves_sums_by_less_than_a_millionth() -> None:
     model, corpus = tiny("bert"), corpus_of(letters(90))
     found = [
-        numbers(scan(model, corpus, options=Options(budget=budget), progress=Silent()))
+        numbers(scan(model, corpus, options=Options(budget=budget), progress=NoProgress()))
         for budget in (Budget(), Budget(tokens=64), Budget(tokens=100_000, area=1 << 30))
     ]
     for other in found[1:]:
@@ -61,16 +61,16 @@ def test_another_batch_budget_moves_sums_by_less_than_a_millionth() -> None:
 
 def test_another_shard_size_chooses_the_same_exemplars() -> None:
     model, corpus = tiny("bert"), corpus_of(letters(150))
-    whole = scan(model, corpus, progress=Silent())
-    parts = scan(model, corpus, options=Options(shard=16), progress=Silent())
+    whole = scan(model, corpus, progress=NoProgress())
+    parts = scan(model, corpus, options=Options(shard=16), progress=NoProgress())
     assert whole.maps["example"].equals(parts.maps["example"])
     np.testing.assert_allclose(numbers(whole), numbers(parts), atol=1e-6, rtol=1e-6)
 
 
 def test_a_shuffled_corpus_gives_the_same_numbers() -> None:
     model, examples = tiny("bert"), letters(60)
-    found = scan(model, corpus_of(examples), progress=Silent())
-    again = scan(model, corpus_of(examples[::-1]), progress=Silent())
+    found = scan(model, corpus_of(examples), progress=NoProgress())
+    again = scan(model, corpus_of(examples[::-1]), progress=NoProgress())
     np.testing.assert_allclose(numbers(found), numbers(again), atol=1e-6, rtol=1e-6)
 
 
@@ -78,10 +78,10 @@ def test_cutting_is_asked_for_counted_and_told() -> None:
     model = tiny("bert")
     examples = [*letters(30), Example("long", words=("ab",) * 100)]
     with pytest.raises(InputError, match="example long has 102 pieces and bert takes 62"):
-        scan(model, corpus_of(examples), progress=Silent())
+        scan(model, corpus_of(examples), progress=NoProgress())
     said: list[str] = []
 
-    class Listening(Silent):
+    class Listening(NoProgress):
         def say(self, text: str) -> None:
             said.append(text)
 
@@ -92,7 +92,7 @@ def test_cutting_is_asked_for_counted_and_told() -> None:
     assert corpus["lost"] >= 82
     assert any("texts are cut to 20 pieces" in text for text in said)
     with pytest.raises(HeadscopeError, match="not between 3 and the 62"):
-        scan(model, corpus_of(examples), options=Options(max_length=63), progress=Silent())
+        scan(model, corpus_of(examples), options=Options(max_length=63), progress=NoProgress())
 
 
 def test_random_weights_stand_beside_trained_ones() -> None:
@@ -101,7 +101,7 @@ def test_random_weights_stand_beside_trained_ones() -> None:
         read("tour", limit=20),
         only=["focus"],
         options=Options(random_weights=True),
-        progress=Silent(),
+        progress=NoProgress(),
     )
     shares = {}
     for weights in ("trained", "random"):
@@ -116,7 +116,7 @@ def test_random_weights_stand_beside_trained_ones() -> None:
 
 
 def test_results_in_every_form(minilm: Model, tmp_path: Path) -> None:
-    found = scan(minilm, read("tour", limit=60), progress=Silent())
+    found = scan(minilm, read("tour", limit=60), progress=NoProgress())
     best = found.best("relative_position", -1)
     assert (best.layer, best.head) == (0, 2)
     assert repr(best).startswith("L0.H2  ")
@@ -134,7 +134,7 @@ def test_results_in_every_form(minilm: Model, tmp_path: Path) -> None:
 
 def test_few_documents_claim_nothing() -> None:
     examples = [replace(one, document=f"d{n % 5}") for n, one in enumerate(letters(40))]
-    found = scan(tiny("bert"), corpus_of(examples), progress=Silent())
+    found = scan(tiny("bert"), corpus_of(examples), progress=NoProgress())
     assert found.heads["low"].null_count == found.heads.num_rows
     assert found.heads["p"].null_count == found.heads.num_rows
     assert "(too few documents)" in repr(found)
@@ -143,13 +143,13 @@ def test_few_documents_claim_nothing() -> None:
 def test_what_cannot_be_scanned_is_told() -> None:
     model = tiny("bert")
     with pytest.raises(HeadscopeError, match="name at least one corpus"):
-        scan(model, progress=Silent())
+        scan(model, progress=NoProgress())
     with pytest.raises(HeadscopeError, match="two corpora are called"):
-        scan(model, "tour", "tour", progress=Silent())
+        scan(model, "tour", "tour", progress=NoProgress())
     with pytest.raises(HeadscopeError, match="no analysis is called 'nonsense'"):
-        scan(model, "tour", only=["nonsense"], progress=Silent())
+        scan(model, "tour", only=["nonsense"], progress=NoProgress())
     with pytest.raises(InputError, match="no examples with a document like 'x'"):
-        scan(model, read("tour", documents="x"), progress=Silent())
+        scan(model, read("tour", documents="x"), progress=NoProgress())
 
 
 def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
         def statistics(self) -> Iterator[Statistic]:
             yield Statistic("own", self.own, self.uniform, Unit.SHARE, "", headlines={"": "itself"})
 
-    found = scan(tiny("bert"), corpus_of(letters(40)), progress=Silent())
+    found = scan(tiny("bert"), corpus_of(letters(40)), progress=NoProgress())
     assert "diagonal" in found.heads["analysis"].to_pylist()
     page = render(views([found]), [], [found])
     assert "A test&#39;s own analysis." in page
@@ -187,7 +187,7 @@ def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_real_models_show_what_the_papers_show(models: Path, data: Path, name: str) -> None:
     """Previous- and next-token heads, heads that rest on a special token, broad heads."""
     wsj = read(data / "wsj" / "wsj_0001-0199.sd-basic.conllx.gz", limit=120)
-    found = scan(hs.load(models / name), wsj, progress=Silent())
+    found = scan(hs.load(models / name), wsj, progress=NoProgress())
     assert found.best("relative_position", -1).row["value"] > 0.4
     assert found.best("relative_position", +1).row["value"] > 0.4
     special = max(

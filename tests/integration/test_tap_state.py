@@ -12,7 +12,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.corpus import Example
 from headscope.errors import ModelError
-from headscope.model import LayerAttention, Model, untrained, wrap
+from headscope.model import LayerAttention, Model, reinitialise, wrap
 from headscope.model.adapters import Adapter, Route
 from headscope.model.hooks.tap import watch
 from tests.tiny import CONFIGS, SMALL, tiny, tokenizer
@@ -123,7 +123,7 @@ def test_untrained_weights_are_drawn_anew_and_alike() -> None:
     torch.manual_seed(5)
     expected = torch.rand(1)
     torch.manual_seed(5)
-    first, again, other = untrained(model, 1), untrained(model, 1), untrained(model, 2)
+    first, again, other = reinitialise(model, 1), reinitialise(model, 1), reinitialise(model, 2)
     assert torch.equal(torch.rand(1), expected)  # nobody else's random numbers are used up
     assert first.sha256 == again.sha256 != other.sha256
     assert first.sha256 != model.sha256
@@ -138,7 +138,7 @@ def test_a_model_with_a_head_on_top_can_be_watched() -> None:
 
 def test_a_model_without_attention_is_told_so() -> None:
     config = MambaConfig(vocab_size=200, hidden_size=16, state_size=4, num_hidden_layers=2)
-    with pytest.raises(ModelError, match="headscope knows albert, bert") as caught:
+    with pytest.raises(ModelError, match="headscope supports albert, bert") as caught:
         wrap(MambaModel(config), tokenizer(decoder=True), "mamba")
     assert "MambaModel" in str(caught.value)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.analyses import analyses
 from headscope.corpus import Example, read
 from headscope.corpus.frequencies import Frequencies
@@ -111,7 +111,7 @@ def test_scan_equals_the_twins_on_tiny_models(family: str, monkeypatch: pytest.M
     frequencies = Frequencies()
     for pieces in model.encode(examples):
         frequencies.count(pieces.words)
-    found = scan(model, corpus_of(examples), only=PLAIN, progress=Silent())
+    found = scan(model, corpus_of(examples), only=PLAIN, progress=NoProgress())
     counts = Counter(frequencies._counts)
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[:3]
     assert frozenset(frequent) == frequencies.frequent
@@ -136,7 +136,7 @@ def test_scan_equals_the_twins_on_minilm(minilm: Model) -> None:
     for pieces in minilm.encode(examples):
         frequencies.count(pieces.words)
     names = [name for name in PLAIN if name != "linguistic_features"]
-    found = scan(minilm, corpus, only=names, options=Options(), progress=Silent())
+    found = scan(minilm, corpus, only=names, options=Options(), progress=NoProgress())
     totals = slow(minilm, examples, Counter(frequencies._counts))
     for row in found.heads.to_pylist():
         if row["head"] is not None:
@@ -152,7 +152,7 @@ def test_attention_rows_of_a_random_model_are_near_uniform() -> None:
     """A control: where nothing was learned, entropy is near its largest and offsets near chance."""
     model = tiny_that_knows_nothing()
     examples = [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
-    found = scan(model, corpus_of(examples), progress=Silent())
+    found = scan(model, corpus_of(examples), progress=NoProgress())
     for row in found.heads.to_pylist():
         if row["statistic"] == "entropy_relative":
             assert row["value"] == pytest.approx(1, abs=1e-3)

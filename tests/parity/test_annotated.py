@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
@@ -215,7 +215,7 @@ def test_annotation_equals_the_twins(family: str, pieces: str) -> None:
     model = tiny(family)
     names = [name for name in NAMES if pieces == "mean" or name in ("dependencies", "links")]
     found = scan(model, corpus_of(examples), only=names, options=Options(rules=rules),
-                 progress=Silent())  # fmt: skip
+                 progress=NoProgress())  # fmt: skip
     totals, matched = twin(model, examples, rules)
     pool(totals)
     for key in list(totals):
@@ -246,8 +246,8 @@ def assert_matched(model: Model, examples: list[Example], rules: Rules, matched:
 
     (kind,) = choose(["dependencies"])
     corpus, options = corpus_of(examples), Options(rules=rules)
-    one = Pass(model, corpus, survey(model, corpus, [kind], options, Silent()), [kind], options,
-               Silent())  # fmt: skip
+    one = Pass(model, corpus, survey(model, corpus, [kind], options, NoProgress()), [kind], options,
+               NoProgress())  # fmt: skip
     (analysis,) = one.restore(one.work(next(one.shards())))
     for statistic in analysis.statistics():
         if statistic.name == "accuracy":
@@ -267,7 +267,7 @@ def test_annotation_equals_the_twins_on_minilm(minilm: Model) -> None:
     examples = [replace(one, document=None, mentions=()) for one in examples]
     rules = Rules(min_count=1)
     found = scan(minilm, corpus_of(examples), only=["dependencies"], options=Options(rules=rules),
-                 progress=Silent())  # fmt: skip
+                 progress=NoProgress())  # fmt: skip
     totals: Totals = defaultdict(lambda: [0.0, 0.0])
     known = [Annotated(*pair) for pair in zip(texts(minilm, examples), examples, strict=True)]
     corpus = [(one, trees(one.example)) for one in known]

@@ -10,7 +10,7 @@ import pytest
 from bench.clark import clark
 from bench.scripts import Sums, padded_batches, sentence_by_sentence
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.analyses import analyses
 from headscope.corpus import Rules, read
 from headscope.experiments.scan import scan
@@ -24,7 +24,7 @@ TOUR = read("tour")
 def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> None:
     names = [name for name in analyses() if name not in ("coreference", "frames", "links")]
     options = Options(rules=Rules(min_count=20))
-    found = scan(minilm, TOUR, only=names, options=options, progress=Silent())
+    found = scan(minilm, TOUR, only=names, options=options, progress=NoProgress())
     minilm.network.set_attn_implementation("eager")
     try:
         scripts: dict[str, Callable[[], Sums]] = {

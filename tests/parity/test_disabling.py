@@ -16,7 +16,7 @@ from transformers.masking_utils import eager_mask
 import headscope as hs
 from headscope.corpus import Example
 from headscope.errors import HeadscopeError, ModelError
-from headscope.model import Fork, How, Model, disable, reads_first_only
+from headscope.model import Model, Replacement, VariantRunner, disable, reads_first_only
 from headscope.model.batch import Batch
 from tests.tiny import CONFIGS, tiny
 
@@ -65,9 +65,9 @@ def uniform_weights(model: Model, batch: Batch, off: list[tuple[int, int]]) -> I
         return overwrite(weights.clone(), real.expand(-1, 1, weights.shape[-2], -1))
 
     with ExitStack() as undo:
-        if model.adapter.attention:  # not routed: right after the softmax there is a dropout
+        if model.adapter.attention_class:  # not routed: right after the softmax there is a dropout
             for module in model.network.modules():
-                if type(module).__name__ == model.adapter.attention:
+                if type(module).__name__ == model.adapter.attention_class:
                     dropout = module.get_submodule("dropout")
                     undo.callback(dropout.register_forward_hook(dropped).remove)
         else:
@@ -128,7 +128,7 @@ def projections_see(model: Model, off: list[tuple[int, int]], instead: Tensor) -
     """The slow way for given outputs: slices of what enters each output projection."""
     with ExitStack() as undo:
         for layer, block in enumerate(model.adapter.blocks(model.network)):
-            projection = block.get_submodule(model.adapter.output)
+            projection = block.get_submodule(model.adapter.output_projection)
 
             def put(_: nn.Module, arguments: tuple[Tensor], layer: int = layer) -> tuple[Tensor]:
                 entering = arguments[0].clone()
@@ -225,10 +225,12 @@ def first(model: Model) -> Read:
     return read
 
 
-@pytest.mark.parametrize("how", list(How))
+@pytest.mark.parametrize("how", list(Replacement))
 @pytest.mark.parametrize("reader", [pooled, first])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_fork_equals_one_by_one(family: str, reader: Callable[[Model], Read], how: How) -> None:
+def test_variants_equal_one_by_one(
+    family: str, reader: Callable[[Model], Read], how: Replacement
+) -> None:
     model = tiny(family)
     inputs = batch_of(model, PADDED).inputs(model.network)
     run = reader(model)
@@ -237,8 +239,8 @@ def test_fork_equals_one_by_one(family: str, reader: Callable[[Model], Read], ho
     means = torch.randn(model.layers, model.heads, size)
     every = list(range(model.heads))
     variants = {layer: [[head] for head in every] + [every, [1, 2]] for layer in (0, 2)}
-    fork = Fork(model, variants, how, means, first_only=reader is first)
-    intact, found = fork(inputs, run)
+    runner = VariantRunner(model, variants, how, means, first_only=reader is first)
+    intact, found = runner(inputs, run)
     with torch.no_grad():
         torch.testing.assert_close(intact, run(inputs, 1)[0], atol=1e-5, rtol=1e-4)
         for layer, sets in variants.items():
@@ -259,17 +261,17 @@ def test_fork_leaves_the_model_as_it_was(minilm: Model) -> None:
         return found
 
     with pytest.raises(RuntimeError, match="mine"):
-        Fork(minilm, {2: [[0], [1]]})(batch.inputs(minilm.network), fails)
+        VariantRunner(minilm, {2: [[0], [1]]})(batch.inputs(minilm.network), fails)
     assert torch.equal(output(minilm, batch), before)
     assert all("forward" not in vars(module) for module in minilm.network.modules())
 
 
-def test_real_models_fork(models: Path) -> None:
+def test_variants_of_real_models(models: Path) -> None:
     for name in ("gte-small", "all-mpnet-base-v2", "albert-kor-base"):
         model = hs.load(models / name)
         inputs = batch_of(model, ["The cat that we fed sat down.", "Yes."]).inputs(model.network)
         run = pooled(model)
-        _, found = Fork(model, {4: [[3], [7]]})(inputs, run)
+        _, found = VariantRunner(model, {4: [[3], [7]]})(inputs, run)
         for place, head in enumerate((3, 7)):
             with disable(model, [(4, head)]), torch.no_grad():
                 twin = run(inputs, 1)[0]

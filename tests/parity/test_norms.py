@@ -2,98 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional
+from transformers.pytorch_utils import Conv1D
 
 from headscope.corpus import Example
-from headscope.model import LayerAttention, Model
-from tests.tiny import CONFIGS, tiny
+from headscope.model import LayerAttention, Model, families
+from tests.tiny import tiny
 
 TEXTS = ["ab cd ef . gh", "kaka lele gaga . dada", "a b"]
 
 
-def third(output: Tensor) -> Tensor:
-    """The value part of a projection that makes query, key and value at once."""
-    return output.chunk(3, -1)[2]
-
-
-def all_of_it(output: Tensor) -> Tensor:
-    return output
-
-
-Place = tuple[str, Callable[[Tensor], Tensor], str]
-PLACES: dict[str, Place] = {  # where a layer makes its values, what of that they are, its output
-    "bert": ("self.value", all_of_it, "attention.output.dense"),
-    "roberta": ("self.value", all_of_it, "attention.output.dense"),
-    "electra": ("self.value", all_of_it, "attention.output.dense"),
-    "distilbert": ("v_lin", all_of_it, "out_lin"),
-    "albert": ("attention.value", all_of_it, "attention.dense"),
-    "gpt2": ("c_attn", third, "attn.c_proj"),
-    "modernbert": ("Wqkv", third, "attn.Wo"),
-    "mpnet": ("attn.v", all_of_it, "attn.o"),
-    "deberta-v2": ("value_proj", all_of_it, "attention.output.dense"),
-}
-
-
-def named(network: nn.Module, ending: str) -> list[nn.Module]:
-    return [module for name, module in network.named_modules() if name.endswith(ending)]
-
-
-def by_definition(model: Model, maps: list[Tensor], text: str) -> list[Tensor]:
-    """(head, query, key) of every layer: norms of the vectors that are really added up."""
-    ending, part, out = PLACES[model.adapter.family]
+def values_of(model: Model, text: str, monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    """(head, key, size) value vectors of every layer, taken from torch's own attention function,
+    or from the value projection of a family that does not call it.
+    """
     values: list[Tensor] = []
+    attention = functional.scaled_dot_product_attention
+
+    def spy(query: Tensor, key: Tensor, value: Tensor, *arguments: Any, **options: Any) -> Tensor:
+        values.append(value[0].detach())
+        return attention(query, key, value, *arguments, **options)
+
+    def keep(_: Any, __: Any, output: Tensor) -> None:
+        by_head = output[0].detach().view(output.shape[1], model.heads, -1)
+        values.append(by_head.transpose(0, 1))
+
     hooks = [
-        module.register_forward_hook(lambda _, __, output: values.append(part(output)[0]))
-        for module in named(model.network, ending)
+        block.get_submodule(model.adapter.value_projection).register_forward_hook(keep)
+        for block in model.adapter.blocks(model.network)
+        if model.adapter.value_projection
     ]
     (pieces,) = model.encode([Example("text", text=text)])
-    with torch.no_grad():
+    with monkeypatch.context() as patch, torch.no_grad():
+        patch.setattr(functional, "scaled_dot_product_attention", spy)
         model.network(**model.batch([pieces]).inputs(model.network))
     for hook in hooks:
         hook.remove()
-    outputs = named(model.network, out)
-    found = []
+    return values
+
+
+def output_matrices(model: Model) -> list[Tensor]:
+    """(heads * size, hidden) W_O of every layer module."""
+    projections = [
+        block.get_submodule(model.adapter.output_projection)
+        for block in model.adapter.blocks(model.network)
+    ]
+    weights = [projection.get_parameter("weight").detach() for projection in projections]
+    return [
+        weight if isinstance(projection, Conv1D) else weight.T
+        for projection, weight in zip(projections, weights, strict=True)
+    ]
+
+
+def by_definition(model: Model, maps: list[Tensor], values: list[Tensor]) -> list[Tensor]:
+    """(head, query, key) of every layer: norms of the vectors that are really added up."""
+    matrices = output_matrices(model)
+    layers = []
     for layer, (weights, value) in enumerate(zip(maps, values, strict=True)):
-        matrix = outputs[layer % len(outputs)].get_parameter("weight").detach()
-        if model.adapter.family != "gpt2":
-            matrix = matrix.T  # (what goes in, what comes out)
-        size = value.shape[-1] // model.heads
-        made = torch.zeros_like(weights)
-        for head in range(model.heads):
-            part_of_it = slice(head * size, (head + 1) * size)
-            for i in range(len(value)):
-                for j in range(len(value)):
-                    vector = weights[head, i, j] * value[j, part_of_it] @ matrix[part_of_it]
-                    made[head, i, j] = vector.norm()
-        found.append(made / made.sum(-1, keepdim=True))
-    return found
+        heads, length, size = value.shape
+        matrix = matrices[layer % len(matrices)].view(heads, size, -1)
+        norms = torch.zeros_like(weights)
+        for head in range(heads):
+            for query in range(length):
+                for key in range(length):
+                    vector = weights[head, query, key] * value[head, key] @ matrix[head]
+                    norms[head, query, key] = vector.norm()
+        layers.append(norms / norms.sum(-1, keepdim=True))
+    return layers
 
 
-@pytest.mark.parametrize("family", CONFIGS)
-def test_by_norm_is_its_definition(family: str) -> None:
+@pytest.mark.parametrize("family", families())
+def test_by_norm_is_its_definition(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny(family)
     plain: dict[int, list[Tensor]] = {}
     weighted: dict[int, list[Tensor]] = {}
 
     def keep(attention: LayerAttention) -> None:
-        shown = attention.by_norm()
-        for place in range(len(TEXTS)):
-            real = int(attention.batch.real[place].sum())
-            for store, one in ((plain, attention), (weighted, shown)):
-                store.setdefault(place, []).append(one.weights[place, :, :real, :real].clone())
+        by_norm = attention.by_norm()
+        for number in range(len(TEXTS)):
+            real = int(attention.batch.real[number].sum())
+            for store, layer in ((plain, attention), (weighted, by_norm)):
+                store.setdefault(number, []).append(layer.weights[number, :, :real, :real].clone())
 
     pieces = model.encode([Example(text, text=text) for text in TEXTS])
     with model.watch(keep) as tap:
         tap.forward(model.batch(pieces))  # padded
-    for place, text in enumerate(TEXTS):
-        expected = by_definition(model, plain[place], text)
-        for found, twin, weights in zip(weighted[place], expected, plain[place], strict=True):
-            torch.testing.assert_close(found, twin, rtol=1e-4, atol=1e-5)
-            assert not torch.allclose(found, weights, atol=1e-3)
+    for number, text in enumerate(TEXTS):
+        values = values_of(model, text, monkeypatch)
+        reference = by_definition(model, plain[number], values)
+        for ours, expected, weights in zip(weighted[number], reference, plain[number], strict=True):
+            torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-5)
+            assert not torch.allclose(ours, weights, atol=1e-3)
 
 
 def test_grouped_values_serve_several_heads() -> None:
@@ -101,5 +105,5 @@ def test_grouped_values_serve_several_heads() -> None:
     norms: list[Tensor] = []
     with model.watch(lambda attention: norms.append(attention.norms)) as tap:
         tap.forward(model.batch(model.encode([Example("a", text=TEXTS[0])])))
-    assert {one.shape[1] for one in norms} == {model.heads}
+    assert {layer.shape[1] for layer in norms} == {model.heads}
     assert not torch.allclose(norms[0][:, 0], norms[0][:, 1])

@@ -12,7 +12,7 @@ from labelling.votes import labels
 from numpy.typing import NDArray
 
 import headscope as hs
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.analyses._shapes.classifier import SHAPES, classifier
 from headscope.analyses._shapes.counterparts import twin_features
 from headscope.analyses._shapes.features import (
@@ -25,7 +25,7 @@ from headscope.analyses._shapes.features import (
 )
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
-from headscope.model import LayerAttention, Model, untrained
+from headscope.model import LayerAttention, Model, reinitialise
 from headscope.model.hooks.workspace import Workspace
 from tests.tiny import tiny, tiny_that_knows_nothing
 from tests.unit.examples import corpus_of
@@ -186,7 +186,7 @@ def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
 
 def test_shares_of_a_scan_are_those_of_single_maps(minilm: Model) -> None:
     corpus = read("tour-pairs", limit=30)
-    found = hs.scan(minilm, corpus, only=["patterns"], progress=Silent())
+    found = hs.scan(minilm, corpus, only=["patterns"], progress=NoProgress())
     shares = {
         (row["layer"], row["head"], row["group"]): row["value"]
         for row in found.heads.to_pylist()
@@ -275,7 +275,7 @@ def test_the_classifier_knows_what_it_was_taught() -> None:
 def test_a_model_that_knows_nothing_has_no_shapes() -> None:
     model = tiny_that_knows_nothing()
     texts = [Example(str(n), text=f"{a}b cd ef gh ab dc fe hg .") for n, a in enumerate("abcdef")]
-    found = hs.scan(model, corpus_of(texts), only=["patterns"], progress=Silent())
+    found = hs.scan(model, corpus_of(texts), only=["patterns"], progress=NoProgress())
     rows = [row for row in found.heads.to_pylist() if row["head"] is not None]
     assert all(row["value"] == (row["group"] == "heterogeneous") for row in rows)
 
@@ -287,8 +287,10 @@ def test_random_weights_have_no_shapes(minilm: Model) -> None:
     texts = [
         Example(str(at), text=" ".join(lines[at : at + many])) for at in range(0, len(lines), many)
     ]
-    model = untrained(minilm)
-    found = hs.scan(model, corpus_of([*read("tour"), *texts]), only=["patterns"], progress=Silent())
+    model = reinitialise(minilm)
+    found = hs.scan(
+        model, corpus_of([*read("tour"), *texts]), only=["patterns"], progress=NoProgress()
+    )
     whole = {
         row["group"]: row["value"]
         for row in found.heads.to_pylist()

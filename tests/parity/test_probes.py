@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 import headscope as hs
 import headscope.experiments.probe.sentences as trees
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Example, read
 from headscope.corpus.vectors import Vectors, read_vectors
 from headscope.errors import HeadscopeError, InputError
@@ -33,7 +33,7 @@ from headscope.experiments.probe.sentences import Sentence, control, dependencie
 from headscope.experiments.probe.training import Part, as_tree, scored, train, uses
 from headscope.experiments.probe.training import Try as How
 from headscope.experiments.probe.word_attention import Looks, WordMaps
-from headscope.model import LayerAttention, Model, untrained
+from headscope.model import LayerAttention, Model, reinitialise
 from tests.tiny import tiny
 
 TREES = [
@@ -308,7 +308,7 @@ def embeddings(model: Model) -> Tensor:
 
 
 def test_random_layers_keep_the_embeddings(minilm: Model) -> None:
-    kept, none = untrained(minilm, embeddings=True), untrained(minilm)
+    kept, none = reinitialise(minilm, embeddings=True), reinitialise(minilm)
     assert torch.equal(embeddings(kept), embeddings(minilm))
     assert not torch.equal(embeddings(none), embeddings(minilm))
     names = [name for name, _ in minilm.network.named_parameters() if "layer.3" in name]
@@ -321,7 +321,7 @@ def test_a_run(minilm: Model, tmp_path: Path) -> None:
 
     def run() -> hs.Found:
         return hs.probe(
-            minilm, tour, tour, out=tmp_path / "run", seeds=2, labels=True, progress=Silent()
+            minilm, tour, tour, out=tmp_path / "run", seeds=2, labels=True, progress=NoProgress()
         )
 
     found = run()
@@ -340,7 +340,7 @@ def test_a_run(minilm: Model, tmp_path: Path) -> None:
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "Clark et al." in page
     with pytest.raises(HeadscopeError, match="treebank"):
-        hs.probe(minilm, read("tour-pairs"), tour, progress=Silent())
+        hs.probe(minilm, read("tour-pairs"), tour, progress=NoProgress())
 
 
 def test_vectors(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import erf
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Example
 from headscope.experiments.relevance import relevance
 from headscope.experiments.relevance.compute import Relevance
-from headscope.model import Head, Model, load
-from headscope.model.hooks.relevance_rules import Trace, propagating
+from headscope.model import Model, Top, load
+from headscope.model.hooks.relevance import Trace, propagate_relevance
 from headscope.report.panels import panels
 from headscope.tasks import task
 from tests.tiny import CONFIGS, tiny
@@ -42,7 +42,7 @@ def with_biases(family: str) -> Model:
 def followed(model: Model, texts: list[str]) -> tuple[float, Any, Any, float, Trace]:
     """Relevance for one neuron of the first token's last state."""
     batch = model.batch(model.encode([Example(str(n), text=one) for n, one in enumerate(texts)]))
-    with propagating(model, EPSILON) as trace:
+    with propagate_relevance(model, EPSILON) as trace:
         score = model.network(**batch.inputs(model.network))[0][:, 0, NEURON].sum()
         heads, skipped, start = trace.relevance(score)
     return float(score.detach()), heads, skipped, start, trace
@@ -52,13 +52,14 @@ def followed(model: Model, texts: list[str]) -> tuple[float, Any, Any, float, Tr
 def test_everything_is_counted(family: str) -> None:
     model = with_biases(family)
     score, heads, skipped, start, trace = followed(model, ["ab cd, ef gh ab. cd", "gh a."])
-    biases, epsilons = trace.ledger.above(0)
+    biases, epsilons = trace.ledger.absorbed_since(0)
     assert abs(epsilons) > 0
     whole = max(1.0, abs(score))
     assert abs(start + biases + epsilons - score) < 1e-4 * whole
     for layer in range(model.layers):
         parts = float(heads[layer].sum()) + float(skipped[layer])
-        assert abs(parts + sum(trace.ledger.above(trace.numbers[layer])) - score) < 1e-4 * whole
+        absorbed = sum(trace.ledger.absorbed_since(trace.entries[layer]))
+        assert abs(parts + absorbed - score) < 1e-4 * whole
 
 
 def test_the_model_is_left_as_it_was() -> None:
@@ -171,14 +172,14 @@ class Twin:
 def test_messages_between_neurons_say_the_same() -> None:
     model = with_biases("bert")
     _, heads, _, _, trace = followed(model, ["ab cd, ef"])
-    assert trace.start is not None
-    expected = Twin(model).run(trace.start[0].detach().double().numpy())
+    assert trace.first_input is not None
+    expected = Twin(model).run(trace.first_input[0].detach().double().numpy())
     assert np.allclose(heads[:, 0].numpy(), expected, atol=1e-4 * np.abs(expected).max())
     assert np.abs(expected).max() > 0.01
 
 
 def test_a_batch_is_as_its_cases_alone(minilm: Model) -> None:
-    work = Relevance(model=minilm, task=task("tour", limit=6), progress=Silent())
+    work = Relevance(model=minilm, task=task("tour", limit=6), progress=NoProgress())
     together = work.work(work.cases).columns["relevance"]
     for place, case in enumerate(work.cases):
         alone = work.work([case]).columns["relevance"][0]
@@ -186,7 +187,7 @@ def test_a_batch_is_as_its_cases_alone(minilm: Model) -> None:
 
 
 def test_the_run_tells_where_the_score_goes(minilm: Model) -> None:
-    found = relevance(minilm, task("tour", limit=24), progress=Silent())
+    found = relevance(minilm, task("tour", limit=24), progress=NoProgress())
     shares = [row["value"] for row in found.heads.to_pylist()
               if row["statistic"] == "share" and row["head"] is not None]  # fmt: skip
     assert sum(shares) == pytest.approx(1.0)
@@ -199,8 +200,8 @@ def test_the_run_tells_where_the_score_goes(minilm: Model) -> None:
 
 
 def test_masked_words_of_a_real_model(models: Path, tmp_path: Path) -> None:
-    model = load(models / "rxnmapper-albert", head=Head.MASKED_LM)
+    model = load(models / "rxnmapper-albert", top=Top.MASKED_LM)
     path = tmp_path / "reactions.txt"
     path.write_text("CC(=O)O.CCO>>CC(=O)OCC\nCCN.CC(=O)Cl>>CCNC(C)=O\n", encoding="utf-8")
-    found = relevance(model, task(f"masked-lm:{path}"), progress=Silent())
+    found = relevance(model, task(f"masked-lm:{path}"), progress=NoProgress())
     assert max(row["lost"] for row in found.record["counted"]) < 1e-4

@@ -12,8 +12,8 @@ from transformers import AutoModelForSequenceClassification, BertConfig
 
 from headscope.corpus import Example
 from headscope.errors import ModelError
-from headscope.model import Head, Model, disable, load, remove, save, wrap
-from headscope.model.pruned.snippet import snippet
+from headscope.model import Model, Top, disable, load, remove, save, wrap
+from headscope.model.pruned.snippet import loading_snippet
 from tests.tiny import CONFIGS, UNKNOWN, tiny, tokenizer
 
 GONE = "L0.H1,L1,L2.H0,L2.H3"
@@ -76,10 +76,10 @@ def test_a_classifier_and_a_bare_encoder_load_from_one_folder(tmp_path: Path) ->
     pruned = remove(wrap(whole, tokenizer()), GONE)
     pruned.whole.save_pretrained(tmp_path)
     pruned.tokenizer.save_pretrained(tmp_path)
-    headed, bare = load(tmp_path, head=Head.CLASSIFIER), load(tmp_path)
+    with_top, bare = load(tmp_path, top=Top.CLASSIFIER), load(tmp_path)
     ids = {"input_ids": torch.tensor([[2, 7, 9, 3]])}
     with torch.inference_mode():
-        assert torch.allclose(headed.whole(**ids).logits, pruned.whole(**ids).logits, atol=1e-6)
+        assert torch.allclose(with_top.whole(**ids).logits, pruned.whole(**ids).logits, atol=1e-6)
     assert torch.allclose(output(bare), output(pruned), atol=1e-6)
 
 
@@ -98,11 +98,11 @@ def test_a_family_whose_heads_cannot_be_removed_says_so(family: str) -> None:
 
 def test_heads_of_a_pruned_model_are_not_analysed() -> None:
     pruned = remove(tiny("bert"), "L0.H1")
-    with pytest.raises(ModelError, match="has lost heads"), pruned.watch(lambda _: None):
+    with pytest.raises(ModelError, match="is pruned"), pruned.watch(lambda _: None):
         pass
-    with pytest.raises(ModelError, match="has lost heads"), disable(pruned, "L0.H1"):
+    with pytest.raises(ModelError, match="is pruned"), disable(pruned, "L0.H1"):
         pass
-    with pytest.raises(ModelError, match="has lost heads"):
+    with pytest.raises(ModelError, match="is pruned"):
         remove(pruned, "L0.H2")
 
 
@@ -115,7 +115,7 @@ def test_the_snippet_needs_no_headscope(
     model = tiny(family)
     pruned = remove(model, gone, means_of(model) if folded else None)
     save(pruned, tmp_path)
-    text = snippet(pruned, str(tmp_path))
+    text = loading_snippet(pruned, str(tmp_path))
     assert "headscope." not in text.replace("headscope_kept", "")
     assert len(text.splitlines()) <= 15
     names: dict[str, Any] = {}
@@ -127,7 +127,7 @@ def test_the_snippet_needs_no_headscope(
 def test_a_bare_folder_has_no_classifier(tmp_path: Path) -> None:
     save(remove(tiny("bert"), GONE), tmp_path)
     with pytest.raises(ModelError, match="lacks 2 weights"):
-        load(tmp_path, head=Head.CLASSIFIER)
+        load(tmp_path, top=Top.CLASSIFIER)
 
 
 def test_nothing_removed_is_an_intact_model() -> None:

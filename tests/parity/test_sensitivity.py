@@ -15,7 +15,7 @@ from scipy import stats
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
 from headscope.experiments._shared.loss_gradients import BATCH, GROUPS, felt
@@ -67,7 +67,8 @@ def scaled(
         return (given, *arguments[1:])
 
     outputs = [
-        block.get_submodule(model.adapter.output) for block in model.adapter.blocks(model.network)
+        block.get_submodule(model.adapter.output_projection)
+        for block in model.adapter.blocks(model.network)
     ]
     return [
         model.network.register_forward_pre_hook(begin),
@@ -152,7 +153,7 @@ def test_gradients_of_attention(family: str) -> None:
     torch.testing.assert_close(found.even[..., 1:].sum(-1), found.even[..., everything])
 
 
-def headed(kind: Any, **options: object) -> Model:
+def with_top(kind: Any, **options: object) -> Model:
     torch.manual_seed(1)
     config = type(CONFIGS["bert"])(**(CONFIGS["bert"].to_dict() | options))
     tokens = tokenizer()
@@ -165,10 +166,10 @@ def test_gates_of_other_tasks(kind: str) -> None:
     task: Task
     texts = [Example(str(n), text=one.text, label="ab"[n % 2]) for n, one in enumerate(PAIRS)]
     if kind == "classes":
-        model = headed(AutoModelForSequenceClassification, num_labels=2)
+        model = with_top(AutoModelForSequenceClassification, num_labels=2)
         task = Classification("made", corpus_of(texts))
     else:
-        model = headed(AutoModelForMaskedLM)
+        model = with_top(AutoModelForMaskedLM)
         task = MaskedLM("made", corpus_of(texts))
     model.whole.double()
     cases = alone(model, task)
@@ -180,7 +181,7 @@ def test_gates_of_other_tasks(kind: str) -> None:
 
 def test_importance_is_the_mean_of_sizes_not_the_size_of_the_mean(minilm: Model) -> None:
     task = Similarity("pairs", corpus_of(PAIRS * 1))
-    work = Importance(model=minilm, task=task, progress=Silent())
+    work = Importance(model=minilm, task=task, progress=NoProgress())
     for part in work.parts:
         work.harvest.merge(work.work(part))
     single = np.stack([gates(minilm, task, [case]).numpy()[0] for case in work.cases])
@@ -216,8 +217,8 @@ def test_frozen_weights_and_the_model_stay_as_they_were() -> None:
 
 
 def test_a_run_is_the_same_when_it_goes_on(minilm: Model, tmp_path: Path) -> None:
-    whole = importance(minilm, "tour", progress=Silent())
-    again = importance(minilm, "tour", out=tmp_path / "run", progress=Silent())
+    whole = importance(minilm, "tour", progress=NoProgress())
+    again = importance(minilm, "tour", out=tmp_path / "run", progress=NoProgress())
     assert whole.importance.equals(again.importance)
     read = type(whole).read(tmp_path / "run")
     assert read.importance.equals(whole.importance)
@@ -228,12 +229,12 @@ def test_a_run_is_the_same_when_it_goes_on(minilm: Model, tmp_path: Path) -> Non
 
 
 def test_a_scan_follows_the_masked_lm_loss() -> None:
-    model = headed(AutoModelForMaskedLM)
+    model = with_top(AutoModelForMaskedLM)
     texts = corpus_of(
         [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
     )
-    found = scan(model, texts, only=["focus"], gradients=True, progress=Silent())
-    twin = importance(model, MaskedLM("made", texts), progress=Silent())
+    found = scan(model, texts, only=["focus"], gradients=True, progress=NoProgress())
+    twin = importance(model, MaskedLM("made", texts), progress=NoProgress())
     for one, other in zip(
         (row for row in found.heads.to_pylist() if row["analysis"] == "gradients"),
         (row for row in twin.heads.to_pylist() if row["analysis"] == "gradients"),
@@ -241,17 +242,17 @@ def test_a_scan_follows_the_masked_lm_loss() -> None:
     ):
         assert one["value"] == pytest.approx(other["value"], rel=1e-4)
     with pytest.raises(HeadscopeError, match="without a masked-LM head"):
-        scan(tiny("bert"), texts, gradients=True, progress=Silent())
+        scan(tiny("bert"), texts, gradients=True, progress=NoProgress())
 
 
 @pytest.fixture(scope="module")
 def felt_run(minilm: Model) -> Found:
-    return importance(minilm, "tour", progress=Silent())
+    return importance(minilm, "tour", progress=NoProgress())
 
 
 @pytest.fixture(scope="module")
 def off(minilm: Model) -> Found:
-    return ablate(minilm, "tour", progress=Silent())
+    return ablate(minilm, "tour", progress=NoProgress())
 
 
 @pytest.mark.xdist_group("effects")
@@ -273,7 +274,7 @@ def test_importance_beside_a_real_ablation(felt_run: Found, off: Found) -> None:
 def test_what_resting_on_specials_means(minilm: Model, felt_run: Found, off: Found) -> None:
     """One figure: mass against norm, gradient and effect; each is what its own run says."""
     seen = scan(minilm, read("tour", limit=40), only=["special_tokens", "value_norms"],
-                progress=Silent())  # fmt: skip
+                progress=NoProgress())  # fmt: skip
     (panel,) = [one for one in panels([seen, felt_run, off]) if "Resting" in one.title]
     (chart,) = panel.charts
     points: dict[str, dict[str, Any]] = {}
@@ -309,7 +310,7 @@ def test_what_resting_on_specials_means(minilm: Model, felt_run: Found, off: Fou
 
 
 def test_texts_that_are_cut_are_told(minilm: Model) -> None:
-    found = importance(minilm, "tour", gradients=False, max_length=8, progress=Silent())
+    found = importance(minilm, "tour", gradients=False, max_length=8, progress=NoProgress())
     (corpus,) = found.record["corpora"]
     texts = minilm.encode([text for one in task("tour").examples for text in (
         Example(one.id, text=one.text), Example(one.id, text=one.pair or ""))])  # fmt: skip

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel, BertConfig
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, choose
 from headscope.analyses.distances import chosen_rows
 from headscope.analyses.rollout import rollout
@@ -38,7 +38,7 @@ EXAMPLES = [
 def study(model: Model, *only: str, rows: int = 0) -> Found:
     rules = Rules(distance_rows=rows)
     return scan(
-        model, corpus_of(EXAMPLES), only=only, options=Options(rules=rules), progress=Silent()
+        model, corpus_of(EXAMPLES), only=only, options=Options(rules=rules), progress=NoProgress()
     )
 
 
@@ -246,7 +246,7 @@ def test_a_model_of_one_layer_or_one_head_has_no_families(
     torch.manual_seed(1)
     model = wrap(AutoModel.from_config(config).eval(), tokenizer(), "small")
     examples = [Example(str(n), text=text) for n, text in enumerate(SENTENCES)]
-    found = scan(model, corpus_of(examples), progress=Silent())
+    found = scan(model, corpus_of(examples), progress=NoProgress())
     assert found.families.num_rows == found.distances.num_rows == 0
     assert "small" in found.report(tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -254,6 +254,6 @@ def test_a_model_of_one_layer_or_one_head_has_no_families(
 def test_repeated_tokens_keep_to_the_length_that_is_asked_for() -> None:
     model = tiny("gpt2")
     examples = corpus_of([Example("1", text="ab cd ef gh")])
-    made = planned(model, [examples], choose(["repetition"]), Options(max_length=20), Silent())
+    made = planned(model, [examples], choose(["repetition"]), Options(max_length=20), NoProgress())
     longest = max(len(one) for one in repeated_tokens(model.tokenizer, 20, 0))
     assert made[-1].parts[Inputs.REPEATED][1].longest == longest <= 20

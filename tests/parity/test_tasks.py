@@ -13,7 +13,7 @@ from scipy import stats
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 import headscope as hs
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.evidence import Harvest
@@ -26,8 +26,8 @@ from headscope.experiments.ablation.compute import (
     every_head_and_layer,
     mean_outputs,
 )
-from headscope.model import Head, How, Model, disable
-from headscope.model.initialise import initialise
+from headscope.model import Model, Replacement, Top, disable
+from headscope.model.initialise import load_untrained_classifier
 from headscope.model.loading import wrap
 from headscope.tasks import Classification, Task, task
 from tests.tiny import CONFIGS, tokenizer
@@ -62,7 +62,9 @@ def naive(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray
 
 
 def swept(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray]:
-    work = Ablation(model, one, every_head_and_layer(model), How(how), progress=Silent())
+    work = Ablation(
+        model, one, every_head_and_layer(model), Replacement(how), progress=NoProgress()
+    )
     for part in work.parts:
         work.work(part)
     places = {id(case.example): place for place, case in enumerate(work.cases)}
@@ -124,7 +126,7 @@ def test_masked_lm(movies: Path) -> None:
 
 
 def test_masked_lm_of_a_real_model(models: Path) -> None:
-    model = hs.load(models / "rxnfp-pretrained", head=Head.MASKED_LM)
+    model = hs.load(models / "rxnfp-pretrained", top=Top.MASKED_LM)
     reactions = Path(__file__).parent.parent / "data" / "reactions.txt"
     one = task(f"masked-lm:{reactions}")
     cases = one.cases(model, one.examples, None)
@@ -162,8 +164,8 @@ def test_sets_across_layers(minilm: Model) -> None:
 
 def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
     one, margin = task("tour"), 0.05
-    whole = {row["name"]: row for row in hs.ablate(minilm, one, progress=Silent()).effects()}
-    saved = hs.ablate(minilm, one, budget=Decider(margin), progress=Silent())
+    whole = {row["name"]: row for row in hs.ablate(minilm, one, progress=NoProgress()).effects()}
+    saved = hs.ablate(minilm, one, budget=Decider(margin), progress=NoProgress())
     tried = [row["n"] for row in saved.effects("head")]
     assert min(tried) < len(one.examples)
     assert sum(tried) < 0.9 * len(tried) * len(one.examples)
@@ -222,7 +224,7 @@ def test_a_budget_looks_no_more_often_than_it_says(
 
 
 def test_metrics_of_the_intact_model(minilm: Model) -> None:
-    found = hs.ablate(minilm, task("tour"), heads=["L0.H0"], progress=Silent())
+    found = hs.ablate(minilm, task("tour"), heads=["L0.H0"], progress=NoProgress())
     one = task("tour")
     cases = one.cases(minilm, one.examples, None)
     scores = one.predict(minilm, cases, Budget())
@@ -269,7 +271,7 @@ def test_what_cannot_be_done_is_said(minilm: Model, movies: Path, tmp_path: Path
         task(f"similarity:{movies}")
     with pytest.raises(ModelError, match="fine-tune it first"):
         hs.ablate("minilm", f"classify:{movies}")
-    three = initialise("minilm", ["a", "b", "c"])
+    three = load_untrained_classifier("minilm", ["a", "b", "c"])
     with pytest.raises(HeadscopeError, match="tells 3 classes apart"):
         hs.ablate(three, f"classify:{movies}")
     with pytest.raises(HeadscopeError, match="there is no L6"):
@@ -281,12 +283,14 @@ def test_what_cannot_be_done_is_said(minilm: Model, movies: Path, tmp_path: Path
     long = tmp_path / "long.csv"
     long.write_text(f"text,label\n{'word ' * 600},a\nno,b\n", encoding="utf-8")
     with pytest.raises(HeadscopeError, match="--max-length 512"):
-        hs.ablate(initialise("minilm", ["a", "b"]), f"classify:{long}")
+        hs.ablate(load_untrained_classifier("minilm", ["a", "b"]), f"classify:{long}")
 
 
 def test_a_guessing_model_is_warned_of(movies: Path) -> None:
     found = hs.ablate(
-        initialise("minilm", ["bad", "good"]), f"classify:{movies}", progress=Silent()
+        load_untrained_classifier("minilm", ["bad", "good"]),
+        f"classify:{movies}",
+        progress=NoProgress(),
     )
     assert any("always guessing" in warning for warning in found.record["warnings"])
 
@@ -294,9 +298,9 @@ def test_a_guessing_model_is_warned_of(movies: Path) -> None:
 def test_a_killed_sweep_goes_on(minilm: Model, tmp_path: Path) -> None:
     one, run = task("tour"), tmp_path / "run"
     sets = ["L0.H0", "L5"]
-    whole = hs.ablate(minilm, one, heads=sets, progress=Silent())
+    whole = hs.ablate(minilm, one, heads=sets, progress=NoProgress())
 
-    class Stop(Silent):
+    class Stop(NoProgress):
         def advance(self, amount: int) -> None:
             if (run / "checkpoint-0.npz").exists():
                 raise KeyboardInterrupt
@@ -304,9 +308,9 @@ def test_a_killed_sweep_goes_on(minilm: Model, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         hs.ablate(minilm, one, heads=sets, out=run, progress=Stop())
     assert json.loads((run / "run.json").read_text())["status"] == "running"
-    again = hs.ablate(minilm, one, heads=sets, out=run, progress=Silent())
+    again = hs.ablate(minilm, one, heads=sets, out=run, progress=NoProgress())
     assert again.ablation.equals(whole.ablation)
     assert sorted(path.name for path in run.iterdir()) == [
-        "ablation.parquet", "report.html", "run.json"
+        ".lock", "ablation.parquet", "report.html", "run.json"
     ]  # fmt: skip
     assert hs.Found.read(run).effects() == whole.effects()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.experiments.gates import gates
 from headscope.experiments.gates.section import lasted
 from headscope.experiments.gates.training import Gating, HardConcrete, Schedule, closing_order
@@ -72,7 +72,7 @@ def test_an_encoder_that_learns_along_is_a_copy(minilm: Model) -> None:
 
 def test_the_run_and_its_panel(minilm: Model) -> None:
     schedule = Schedule(penalties=(0.1, 50.0), steps=10, rate=0.5)
-    found = gates(minilm, "tour", schedule=schedule, seeds=2, progress=Silent())
+    found = gates(minilm, "tour", schedule=schedule, seeds=2, progress=NoProgress())
     rows = found.gates.to_pylist()
     assert len(rows) == 2 * 2 * 72
     kept = {(row["draw"], row["kept"]) for row in found.pruning.to_pylist()}

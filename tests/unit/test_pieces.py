@@ -14,7 +14,7 @@ from transformers import GPT2Tokenizer
 from headscope.corpus import Budget, Example, encode, plan
 from headscope.corpus.frequencies import Frequencies, frequencies_from
 from headscope.errors import HeadscopeError
-from headscope.model.token_roles import Roles
+from headscope.model.token_roles import TokenRoles
 from tests.tiny import tokenizer
 
 TOKENIZER = tokenizer()
@@ -109,7 +109,7 @@ def test_frequencies() -> None:
 
 
 def test_roles_come_from_the_tokenizer() -> None:
-    roles = Roles(TOKENIZER)
+    roles = TokenRoles(TOKENIZER)
     (pieces,) = encode([Example("1", text="ab . , ! cd", pair="a")], TOKENIZER, 50)
     tokens = TOKENIZER.convert_ids_to_tokens(pieces.ids.tolist())
     assert [t for t, is_one in zip(tokens, roles.separator(pieces.ids), strict=True) if is_one] == [

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from headscope import read, scan
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.cli.show import as_data
 from headscope.evidence.interval import corrected
-from headscope.experiments import ablation as ablate
+from headscope.experiments.ablation import ablate
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model
 from headscope.report.head_cards import cards, striking
@@ -81,7 +81,7 @@ def test_rules_have_names_and_sources() -> None:
 def tour(minilm: Model) -> Found:
     only = ["relative_position", "dependencies", "special_tokens", "distances", "patterns",
             "offset_argmax", "focus"]  # fmt: skip
-    return scan(minilm, read("tour"), only=only, options=Options(), progress=Silent())
+    return scan(minilm, read("tour"), only=only, options=Options(), progress=NoProgress())
 
 
 def test_every_sentence_is_true_by_its_row(tour: Found) -> None:
@@ -98,7 +98,7 @@ def test_every_sentence_is_true_by_its_row(tour: Found) -> None:
 
 
 def test_cards_hold_what_other_runs_of_the_model_say(tour: Found, minilm: Model) -> None:
-    off = ablate(minilm, task("tour", limit=24), heads=None, progress=Silent())
+    off = ablate(minilm, task("tour", limit=24), heads=None, progress=NoProgress())
     (view,) = views([tour])
     made = cards(view, [tour, off])
     assert len(made) == 72

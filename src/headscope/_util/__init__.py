@@ -1,1 +1,1 @@
-"""Small helpers that every part uses: files, names of heads, progress, Ctrl-C."""
+"""Helpers without dependencies of their own: files, head names, progress, Ctrl-C, lazy imports."""

@@ -1,11 +1,11 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writes: a file is complete or it does not exist."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +15,10 @@ from filelock import FileLock, Timeout
 
 from headscope.errors import RunError
 
-LOCK = ".lock"
-PART = ".part"
-"""How the name of a file ends while it is being written; a killed process may leave one."""
+LOCK_NAME = ".lock"
+"""Name of the lock file in a folder that is written by one process at a time."""
+PARTIAL_SUFFIX = ".part"
+"""Suffix of a file that is still being written; a killed process may leave one behind."""
 REASONS = {
     errno.ENOSPC: "the disk is full; make room and run the same command again",
     errno.EDQUOT: "the disk quota is used up; make room and run the same command again",
@@ -32,8 +33,8 @@ REASONS = {
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what the system says when a path cannot be written into a sentence for the user."""
+def explain_write_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` raised while a path is written into a `RunError` that says what to do."""
     try:
         yield
     except OSError as error:
@@ -42,61 +43,82 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """Make a folder one's own for the time of a `with`: one process writes to it at a time."""
-    lock = FileLock(folder / LOCK)
-    with writing(folder):
+def exclusive_folder(folder: Path) -> Iterator[None]:
+    """Create a folder if needed and lock it, so that only one process writes to it at a time.
+
+    Partial files that a killed process left behind are removed. The lock file stays in the folder:
+    if it were deleted, two processes could hold locks on two files of the same name.
+    """
+    lock = FileLock(folder / LOCK_NAME)
+    with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            raise RunError(f"{folder} is being written by another headscope") from None
+            raise RunError(f"{folder} is being written by another headscope process") from None
     try:
-        for half in folder.glob(f"*{PART}"):
-            shutil.rmtree(half) if half.is_dir() else half.unlink()
+        for partial in folder.glob(f"*{PARTIAL_SUFFIX}"):
+            shutil.rmtree(partial) if partial.is_dir() else partial.unlink()
         yield
     finally:
         lock.release()
-        (folder / LOCK).unlink(missing_ok=True)
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether nothing is there but what a killed process of ours leaves: its lock, a half file."""
+    """Whether a folder is missing or holds nothing but a lock file and partial files.
+
+    >>> is_empty(Path("no such folder"))
+    True
+    """
     if not folder.exists():
         return True
     return folder.is_dir() and all(
-        one.name == LOCK or one.name.endswith(PART) for one in folder.iterdir()
+        path.name == LOCK_NAME or path.name.endswith(PARTIAL_SUFFIX) for path in folder.iterdir()
     )
 
 
 def write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
-    """Write a file through `fill`; it appears whole, replacing what was there, or not at all."""
-    with writing(path):
-        handle, name = tempfile.mkstemp(f".{path.name}{PART}", dir=path.parent)
+    """Write a file atomically: `fill` writes to a temporary file, which then replaces `path`."""
+    part = path.parent / f"tmp{secrets.token_hex(4)}.{path.name}{PARTIAL_SUFFIX}"
+    with explain_write_errors(path):
+        descriptor = _create(part)
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with os.fdopen(descriptor, "wb") as stream:
                 fill(stream)
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(name, usual_mode())
-            os.replace(name, path)
+            part.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
             raise
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole, in UTF-8."""
+    """Write a UTF-8 text file atomically."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole."""
+    """Write bytes to a file atomically."""
     write(path, lambda stream: stream.write(content))
 
 
-def usual_mode() -> int:
-    """Who may read and write a new file, as the user's settings want it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+def default_file_mode(folder: Path) -> int:
+    """Permission bits that a new file gets in a folder.
+
+    Read from a temporary file. `os.umask` can only be read by setting it, which in two threads at
+    once may leave the whole process with the wrong one.
+    """
+    probe = folder / f"tmp{secrets.token_hex(4)}{PARTIAL_SUFFIX}"
+    descriptor = _create(probe)
+    try:
+        return os.fstat(descriptor).st_mode & 0o777
+    finally:
+        os.close(descriptor)
+        probe.unlink()
+
+
+def _create(path: Path) -> int:
+    """Descriptor of a new, empty file that has the permissions the user's umask allows."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    return os.open(path, flags, 0o666)

@@ -1,8 +1,8 @@
 """Ctrl-C that cannot get lost.
 
-Python raises KeyboardInterrupt wherever it happens to be, and a library that catches everything
-there swallows it: the work would go on. So the wish is also written down, and long work looks
-whether there is one between two shards.
+Python raises KeyboardInterrupt wherever it happens to be, and a library that catches every
+exception there swallows it. The request is therefore recorded as well, and long-running loops call
+`raise_if_interrupted` between two steps.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_asked = threading.Event()
+_interrupted = threading.Event()
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Write Ctrl-C down for the time of a `with`; only the main thread can."""
+    """Record Ctrl-C for the duration of the block; has no effect outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, _ask)
+    previous_handler = signal.signal(signal.SIGINT, _interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        _asked.clear()
+        signal.signal(signal.SIGINT, previous_handler)
+        _interrupted.clear()
 
 
-def _ask(_: int, __: FrameType | None) -> None:
-    _asked.set()
+def _interrupt(_: int, __: FrameType | None) -> None:
+    _interrupted.set()
     raise KeyboardInterrupt
 
 
-def heed() -> None:
-    """Stop here if the user asked for it and nobody heard."""
-    if _asked.is_set():
+def raise_if_interrupted() -> None:
+    """Raise KeyboardInterrupt if the user pressed Ctrl-C and the exception was swallowed."""
+    if _interrupted.is_set():
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Naming heads: `L7.H10` is one head, `L7` all heads of a layer."""
+"""Names of heads: `L7.H10` is a head, `L7` stands for all heads of a layer."""
 
 from __future__ import annotations
 
@@ -8,38 +8,44 @@ from typing import TypeAlias
 
 from headscope.errors import HeadscopeError
 
-Named: TypeAlias = "str | Iterable[str | tuple[int, int]]"
-"""One name, several with commas between them, or a list of names and of (layer, head)."""
+HeadNames: TypeAlias = "str | Iterable[str | tuple[int, int]]"
+"""A name, names separated by commas, or a list of names and (layer, head) pairs."""
 _NAME = re.compile(r"L(\d+)(?:\.H(\d+))?", re.IGNORECASE)
 
 
 def head_name(layer: int | None, head: int | None = None) -> str:
-    """How a head is written everywhere.
+    """Name of a head; without `head` the name of its layer, without `layer` "model".
 
-    >>> head_name(7, 10), head_name(7)
-    ('L7.H10', 'L7')
+    >>> head_name(7, 10), head_name(7), head_name(None)
+    ('L7.H10', 'L7', 'model')
     """
     if layer is None:
         return "model"
     return f"L{layer}" if head is None else f"L{layer}.H{head}"
 
 
-def named_heads(names: Named, layers: int, heads: int) -> dict[int, list[int]]:
-    """The heads by layer; an error for heads that a model of this shape does not have.
+def parse_heads(names: HeadNames, layers: int, heads: int) -> dict[int, list[int]]:
+    """Heads by layer, sorted; raises an error for a head that the model does not have.
 
-    >>> named_heads("L0.H1,L1", layers=2, heads=3)
+    Args:
+        names: see `HeadNames`.
+        layers, heads: the number of layers of the model, and of heads in each layer.
+
+    >>> parse_heads("L0.H1,L1", layers=2, heads=3)
     {0: [1], 1: [0, 1, 2]}
     """
-    found: dict[int, set[int]] = {}
+    by_layer: dict[int, set[int]] = {}
     for layer, head in _split(names):
-        shape = f"{layers} layers of {heads} heads, counted from 0"
         if not 0 <= layer < layers or (head is not None and not 0 <= head < heads):
-            raise HeadscopeError(f"there is no {head_name(layer, head)}: the model has {shape}")
-        found.setdefault(layer, set()).update(range(heads) if head is None else [head])
-    return {layer: sorted(chosen) for layer, chosen in sorted(found.items())}
+            raise HeadscopeError(
+                f"there is no {head_name(layer, head)}: the model has {layers} layers of {heads} "
+                "heads, counted from 0"
+            )
+        by_layer.setdefault(layer, set()).update(range(heads) if head is None else [head])
+    return {layer: sorted(members) for layer, members in sorted(by_layer.items())}
 
 
-def _split(names: Named) -> Iterator[tuple[int, int | None]]:
+def _split(names: HeadNames) -> Iterator[tuple[int, int | None]]:
     for name in names.split(",") if isinstance(names, str) else names:
         if not isinstance(name, str):
             yield name

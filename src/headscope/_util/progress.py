@@ -1,124 +1,126 @@
-"""How far long work is: a bar on a terminal, plain lines elsewhere, nothing when not wanted."""
+"""Progress of long-running work: a bar on a terminal, plain lines in a log, or nothing."""
 
 from __future__ import annotations
 
 import sys
 import time
 from threading import Lock
+from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
-EVERY = 10.0
-"""Seconds between two plain lines."""
+LINE_INTERVAL = 10.0
+"""Seconds between two lines of `ProgressLines`."""
 
 
-class Silent:
-    """Says nothing.
+class Progress:
+    """Receives messages and the progress of one piece of work at a time; ignores all by default.
 
     Attributes:
-        heard: whether what is said reaches anybody; what is costly to say is not worked out if not.
+        visible: whether anything is displayed; if not, an expensive message need not be computed.
     """
 
-    heard = False
+    visible = False
 
-    def __enter__(self) -> Silent:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         pass
 
     def say(self, text: str) -> None:
-        """A sentence."""
+        """Display a message."""
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
-        """A piece of work of known size begins."""
+        """Begin a piece of work of `total` units, of which `done` are complete already."""
 
     def advance(self, amount: int) -> None:
-        """Some of it is done."""
+        """Report that another `amount` of units are complete; may be called from any thread."""
 
     def end(self) -> None:
-        """All of it is done."""
+        """Report that the piece of work is complete."""
 
 
-class Lines(Silent):
+class NoProgress(Progress):
+    """Displays nothing."""
+
+
+class ProgressLines(Progress):
     """Plain lines on standard error, one every few seconds, for logs."""
 
-    heard = True
+    visible = True
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
         self.text, self.total, self.done, self.lock = text, total, done, Lock()
-        self.start, self.last, self.before = time.monotonic(), time.monotonic(), done
+        self.start, self.last_line, self.done_at_start = time.monotonic(), time.monotonic(), done
 
     def advance(self, amount: int) -> None:
-        with self.lock:  # a crew works in threads
+        with self.lock:  # replicas of a model advance from their own threads
             self.done += amount
             now = time.monotonic()
-            if now - self.last >= EVERY:
-                self.last = now
-                left = (now - self.start) / (self.done - self.before) * (self.total - self.done)
-                self.say(f"{self.text}: {self.done:,} of {self.total:,}, {duration(left)} left")
+            if now - self.last_line < LINE_INTERVAL:
+                return
+            self.last_line = now
+            seconds_per_unit = (now - self.start) / (self.done - self.done_at_start)
+            left = duration(seconds_per_unit * (self.total - self.done))
+            self.say(f"{self.text}: {self.done:,} of {self.total:,}, {left} left")
 
     def end(self) -> None:
         self.say(f"{self.text}: done in {duration(time.monotonic() - self.start)}")
 
 
-class Bar(Silent):
+class ProgressBar(Progress):
     """A progress bar on a terminal."""
 
-    heard = True
+    visible = True
 
     def __init__(self) -> None:
+        from rich import progress as columns
+        from rich.console import Console
+
         self.console = Console(stderr=True)
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+        self.bars = columns.Progress(
+            columns.TextColumn("{task.description}"),
+            columns.BarColumn(),
+            columns.MofNCompleteColumn(),
+            columns.TimeElapsedColumn(),
+            columns.TextColumn("left"),
+            columns.TimeRemainingColumn(),
             console=self.console,
         )
         self.task: TaskID | None = None
 
-    def __enter__(self) -> Bar:
-        self.progress.start()
+    def __enter__(self) -> Self:
+        self.bars.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.progress.stop()
+        self.bars.stop()
 
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False)
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
-        self.task = self.progress.add_task(text, total=total, completed=done)
+        self.task = self.bars.add_task(text, total=total, completed=done)
 
     def advance(self, amount: int) -> None:
         if self.task is not None:
-            self.progress.advance(self.task, amount)
+            self.bars.advance(self.task, amount)
 
 
-def progress_for_terminal(quiet: bool = False) -> Silent:
-    """A bar where somebody watches, plain lines where a log is written."""
+def progress_for_terminal(quiet: bool = False) -> Progress:
+    """A progress bar if standard error is a terminal, plain lines if not, nothing if `quiet`."""
     if quiet:
-        return Silent()
-    return Bar() if sys.stderr.isatty() else Lines()
+        return NoProgress()
+    return ProgressBar() if sys.stderr.isatty() else ProgressLines()
 
 
 def duration(seconds: float) -> str:
-    """A time that a person would say.
+    """A duration in the largest sensible unit.
 
     >>> duration(0.4), duration(75), duration(7300)
     ('1 s', '75 s', '2 h 2 min')

@@ -40,8 +40,7 @@ from headscope.experiments.importance import importance
 from headscope.experiments.probe import probe
 from headscope.experiments.relevance import relevance
 from headscope.experiments.scan.passes import Options
-from headscope.model import load
-from headscope.model.hooks.relevance_rules import EPSILON
+from headscope.model import EPSILON, load
 from headscope.tasks import task
 
 
@@ -115,7 +114,7 @@ def ablate_command(
     """Every head off, every layer off, one at a time: what a task loses or gains by it."""
     wanted = task(task_name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
     found = ablate(
-        load(model, head=wanted.head, device=device, dtype=dtype),
+        load(model, top=wanted.top, device=device, dtype=dtype),
         wanted,
         out=out,
         heads=heads,
@@ -153,7 +152,7 @@ def importance_command(
     """How much a task's loss feels each head, and attention to tokens of each role."""
     wanted = task(task_name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
     found = importance(
-        load(model, head=wanted.head, device=device, dtype=dtype),
+        load(model, top=wanted.top, device=device, dtype=dtype),
         wanted,
         out=out,
         normalise=normalise,
@@ -186,7 +185,7 @@ def relevance_command(
     """How much of what a model says comes through each head; do other numbers tell the same?"""
     wanted = task(task_name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
     found = relevance(
-        load(model, head=wanted.head, device=device),
+        load(model, top=wanted.top, device=device),
         wanted,
         out=out,
         epsilon=epsilon,

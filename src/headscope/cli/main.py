@@ -39,7 +39,7 @@ from headscope.experiments.pruning import prune
 from headscope.experiments.relevance import relevance
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
-from headscope.model import Head, load
+from headscope.model import Top, load
 from headscope.report.figures import write_figures
 from headscope.report.page import write_report
 from headscope.runs.found import Found
@@ -115,7 +115,7 @@ def scan_command(
         raise typer.BadParameter("scan needs MODEL, DATA and -o RUN")
     watched = load(
         model,
-        head=Head.MASKED_LM if gradients else Head.NONE,
+        top=Top.MASKED_LM if gradients else Top.NONE,
         device=device,
         dtype=dtype,
         allow_pickle=allow_pickle,

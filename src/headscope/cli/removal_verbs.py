@@ -95,7 +95,7 @@ def gates_command(
         choose_limit=choose_limit, seed=seed,
     )  # fmt: skip
     found = gates(
-        load(model, head=tested.head, device=device),
+        load(model, top=tested.top, device=device),
         tested,
         choose=chosen,
         schedule=Schedule(
@@ -158,7 +158,7 @@ def prune_command(
         choose_limit=choose_limit, seed=seed,
     )  # fmt: skip
     found = prune(
-        load(model, head=tested.head, device=device),
+        load(model, top=tested.top, device=device),
         tested,
         choose=chosen,
         keep=None if keep is None else share(keep),

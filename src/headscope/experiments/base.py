@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
-from headscope._util.progress import Silent, progress_for_terminal
+from headscope._util.progress import Progress, progress_for_terminal
 from headscope.runs import ResultBuilder, RunFolder, RunResults, Study, check_folder
 from headscope.runs.record import COMPLETE
 
@@ -33,7 +33,7 @@ class Experiment(ABC):
         """What identifies the study; the same study in the same folder is resumed."""
 
     @abstractmethod
-    def prepare(self, progress: Silent) -> None:
+    def prepare(self, progress: Progress) -> None:
         """Do whatever can fail on bad input, before the folder is touched."""
 
     @abstractmethod
@@ -45,7 +45,7 @@ def run_study(
     experiment: Experiment,
     *,
     out: str | Path | None = None,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResults:
     """Run a study: load it if complete, resume it if interrupted, otherwise start it.

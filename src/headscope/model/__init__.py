@@ -1,47 +1,105 @@
-"""How the model is watched and disturbed: loading, the tap on its attention, heads off."""
+"""Models: loading them, observing their attention, switching heads off and removing heads.
 
-from headscope.model.attention import LayerAttention, in_band
-from headscope.model.batch import Batch
-from headscope.model.disabling import How, disable, how_named
-from headscope.model.hooks.gradients import Gates, gated, scaled
-from headscope.model.hooks.head_outputs import HeadOutputs, changing
-from headscope.model.hooks.tap import watch
-from headscope.model.hooks.variants import Fork, reads_first_only
-from headscope.model.initialise import initialise, untrained
-from headscope.model.loading import Head, Model, load, wrap
-from headscope.model.parallel import Hand, crew_of, share
-from headscope.model.pruned.remove import remove
-from headscope.model.pruned.save import save
-from headscope.model.pruned.shrink import kept_of
-from headscope.model.words import Units, WordAttention
+The names below are imported on first use, so that importing this package does not import torch.
+"""
+
+from typing import TYPE_CHECKING
+
+from headscope._util.lazy import attach
+
+if TYPE_CHECKING:
+    from headscope.model.adapters import Adapter, Route, families, register
+    from headscope.model.attention import LayerAttention, in_band
+    from headscope.model.batch import Batch
+    from headscope.model.defaults import EPSILON
+    from headscope.model.disabling import disable
+    from headscope.model.hooks.gradients import Gates, gate_heads, scale_heads
+    from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
+    from headscope.model.hooks.relevance import propagate_relevance
+    from headscope.model.hooks.tap import watch
+    from headscope.model.hooks.variants import VariantRunner, reads_first_only
+    from headscope.model.initialise import load_untrained_classifier, reinitialise
+    from headscope.model.loading import load, wrap
+    from headscope.model.model import Model
+    from headscope.model.parallel import WorkItems, map_parallel, replicas_of
+    from headscope.model.pruned.removal import remove
+    from headscope.model.pruned.saving import save
+    from headscope.model.pruned.shrink import remaining_heads
+    from headscope.model.replacement import Replacement, parse_replacement
+    from headscope.model.top import Top
+    from headscope.model.words import Units, WordAttention
 
 __all__ = [
+    "EPSILON",
+    "Adapter",
     "Batch",
-    "Fork",
     "Gates",
-    "Hand",
-    "Head",
     "HeadOutputs",
-    "How",
     "LayerAttention",
     "Model",
+    "Replacement",
+    "Route",
+    "Top",
     "Units",
+    "VariantRunner",
     "WordAttention",
-    "changing",
-    "crew_of",
+    "WorkItems",
     "disable",
-    "gated",
-    "how_named",
+    "families",
+    "gate_heads",
     "in_band",
-    "initialise",
-    "kept_of",
+    "intercept_head_outputs",
     "load",
+    "load_untrained_classifier",
+    "map_parallel",
+    "parse_replacement",
+    "propagate_relevance",
     "reads_first_only",
+    "register",
+    "reinitialise",
+    "remaining_heads",
     "remove",
+    "replicas_of",
     "save",
-    "scaled",
-    "share",
-    "untrained",
+    "scale_heads",
     "watch",
     "wrap",
 ]
+
+_MODULES = {
+    "EPSILON": "headscope.model.defaults",
+    "Adapter": "headscope.model.adapters",
+    "Batch": "headscope.model.batch",
+    "Gates": "headscope.model.hooks.gradients",
+    "HeadOutputs": "headscope.model.hooks.head_outputs",
+    "LayerAttention": "headscope.model.attention",
+    "Model": "headscope.model.model",
+    "Replacement": "headscope.model.replacement",
+    "Route": "headscope.model.adapters",
+    "Top": "headscope.model.top",
+    "Units": "headscope.model.words",
+    "VariantRunner": "headscope.model.hooks.variants",
+    "WordAttention": "headscope.model.words",
+    "WorkItems": "headscope.model.parallel",
+    "disable": "headscope.model.disabling",
+    "families": "headscope.model.adapters",
+    "gate_heads": "headscope.model.hooks.gradients",
+    "in_band": "headscope.model.attention",
+    "intercept_head_outputs": "headscope.model.hooks.head_outputs",
+    "load": "headscope.model.loading",
+    "load_untrained_classifier": "headscope.model.initialise",
+    "map_parallel": "headscope.model.parallel",
+    "parse_replacement": "headscope.model.replacement",
+    "propagate_relevance": "headscope.model.hooks.relevance",
+    "reads_first_only": "headscope.model.hooks.variants",
+    "register": "headscope.model.adapters",
+    "reinitialise": "headscope.model.initialise",
+    "remaining_heads": "headscope.model.pruned.shrink",
+    "remove": "headscope.model.pruned.removal",
+    "replicas_of": "headscope.model.parallel",
+    "save": "headscope.model.pruned.saving",
+    "scale_heads": "headscope.model.hooks.gradients",
+    "watch": "headscope.model.hooks.tap",
+    "wrap": "headscope.model.loading",
+}
+__getattr__, __dir__ = attach(__name__, _MODULES)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel
 
-    from headscope.model.token_roles import Roles
+    from headscope.model.token_roles import TokenRoles
 
 Result = TypeVar("Result")
 
@@ -93,7 +93,7 @@ class Batch:
 
 
 def make_batch(
-    pieces: Sequence[Pieces], roles: Roles, pad: int, device: torch.device | str = "cpu"
+    pieces: Sequence[Pieces], roles: TokenRoles, pad: int, device: torch.device | str = "cpu"
 ) -> Batch:
     """Pad examples to the longest and look up the role of every token."""
     length = max(len(one) for one in pieces)

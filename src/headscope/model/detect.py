@@ -1,4 +1,4 @@
-"""Finding out how a model's attention can be watched: a dry run on two short texts."""
+"""Detecting how the attention of a model can be observed: a dry run on two short texts."""
 
 from __future__ import annotations
 
@@ -12,86 +12,104 @@ from headscope.model.adapters import Adapter, Route, families, family_of
 from headscope.model.attention import LayerAttention
 from headscope.model.batch import Batch, make_batch
 from headscope.model.hooks.tap import Tap, watch
-from headscope.model.token_roles import Roles
+from headscope.model.token_roles import TokenRoles
 
-UNLIMITED = 4096
-"""Tokens a text may have where neither model nor tokenizer sets a limit."""
+DEFAULT_MAX_LENGTH = 4096
+"""Largest number of tokens where neither the model nor its tokenizer sets a limit."""
+ROW_SUM_TOLERANCE = 1e-2
+OUTPUT_TOLERANCE = 2e-2
+"""How far the output may differ while it is observed, relative to its largest value."""
 
 
 def pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The id to pad with; a decoder without one pads with its end of text, which no text has."""
-    known = (tokenizer.pad_token_id, tokenizer.eos_token_id)
-    return next((one for one in known if isinstance(one, int)), 0)
+    """The id to pad with; a decoder without a padding token pads with its end of text."""
+    candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id)
+    return next((token_id for token_id in candidates if isinstance(token_id, int)), 0)
 
 
-def find_attention(
+def detect_attention(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> tuple[Adapter, int, int]:
-    """A dry run: how this model's attention is seen, and its layers and heads.
+    """Find an adapter that shows the attention of a model, in a dry run on two short texts.
 
-    A known family is watched by its adapter, any other by each way there is until one shows
-    rows that sum to 1 and leaves the model's output as it is.
+    A family with an adapter is observed by it. For any other family, every route is tried until
+    one shows rows that sum to 1 and leaves the output of the model unchanged.
+
+    Returns:
+        The adapter, the number of layers, and the number of heads in each layer.
     """
-    known = family_of(network.config)
+    adapter = family_of(network.config)
     reasons = []
-    for adapter in [known] if known else list(_guesses(network)):
+    for candidate in [adapter] if adapter else _guesses(network):
         try:
-            return adapter, *_dry_run(network, tokenizer, adapter)
+            return candidate, *_dry_run(network, tokenizer, candidate)
         except ModelError as error:
             reasons.append(str(error))
     raise ModelError(
         f"{type(network).__name__} (family {network.config.model_type!r}): "
         + ("; ".join(dict.fromkeys(reasons)) or "it has no module that looks like attention")
-        + f". headscope knows {', '.join(families())}, and whatever calls transformers' "
-        "attention functions or returns its weights."
+        + f". headscope supports {', '.join(families())}, and any model that calls transformers' "
+        "attention functions or returns its attention weights."
     )
 
 
 def _guesses(network: PreTrainedModel) -> list[Adapter]:
-    """Ways to watch a family that no adapter knows."""
-    kind = network.config.model_type
-    names = {type(m).__name__ for m in network.modules() if "Attention" in type(m).__name__}
+    """Adapters to try for a family that has none."""
+    family = network.config.model_type
+    classes = {type(module).__name__ for module in network.modules()}
     causal = bool(getattr(network.config, "is_decoder", False))
-    hooks = [Adapter(kind, Route.HOOK, name, causal=causal) for name in sorted(names)]
-    return [Adapter(kind), *hooks]
+    hooks = [
+        Adapter(family, Route.HOOK, name, causal=causal)
+        for name in sorted(classes)
+        if "Attention" in name
+    ]
+    return [Adapter(family), *hooks]
 
 
 def _dry_run(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, adapter: Adapter
 ) -> tuple[int, int]:
-    """Layers and heads as seen on two short texts; an error where this adapter does not do."""
+    """The number of layers and heads observed; an error if the adapter does not fit."""
     heads: list[int] = []
-    wrong: list[int] = []
+    invalid_layers: list[int] = []
 
     def look(attention: LayerAttention) -> None:
         heads.append(attention.weights.shape[1])
-        real = attention.batch.real
-        rows = attention.weights.transpose(1, 2)[real]  # (real query, head, key)
-        hidden = rows * ~attention.visible.mask.transpose(1, 2)[real]
-        totals = rows.sum(-1)
-        if not torch.allclose(totals, torch.ones_like(totals), atol=1e-2) or bool(hidden.any()):
-            wrong.append(attention.layer)
+        if not _is_attention(attention):
+            invalid_layers.append(attention.layer)
 
     examples = [Example("1", text="A b, c. D e f."), Example("2", text="A.")]
-    pieces = encode(examples, tokenizer, UNLIMITED)
-    batch = make_batch(pieces, Roles(tokenizer), pad_id(tokenizer), network.device)
+    pieces = encode(examples, tokenizer, DEFAULT_MAX_LENGTH)
+    batch = make_batch(pieces, TokenRoles(tokenizer), pad_id(tokenizer), network.device)
     try:
-        before = _output(network, adapter, batch)
+        unobserved = _output(network, adapter, batch)[batch.real]
         with watch(network, adapter, look) as tap:
-            after = tap.forward(batch)
+            observed = tap.forward(batch)[batch.real]
     except (TypeError, ValueError, IndexError, AttributeError, RuntimeError, KeyError) as error:
         raise ModelError(f"cannot be run on text ({type(error).__name__}: {error})") from error
     if not heads:
-        raise ModelError("it has no attention that could be watched")
-    if wrong or len(set(heads)) > 1:
-        raise ModelError(f"what layers {wrong or heads} show is not attention over the tokens")
-    scale = float(before[batch.real].abs().max())
-    if not torch.allclose(before[batch.real], after[batch.real], atol=2e-2 * max(scale, 1e-6)):
-        raise ModelError("watching changes its output, so its attention is not computed plainly")
+        raise ModelError("it has no attention that can be observed")
+    if invalid_layers or len(set(heads)) > 1:
+        raise ModelError(
+            f"what layers {invalid_layers or heads} return is not attention over the tokens"
+        )
+    scale = max(float(unobserved.abs().max()), 1e-6)
+    if not torch.allclose(unobserved, observed, atol=OUTPUT_TOLERANCE * scale):
+        raise ModelError("observing it changes its output, so it is not plain softmax attention")
     return len(heads), heads[0]
+
+
+def _is_attention(attention: LayerAttention) -> bool:
+    """Whether the rows of real queries sum to 1 and put no weight on invisible keys."""
+    real = attention.batch.real
+    rows = attention.weights.transpose(1, 2)[real]  # (real query, head, key)
+    invisible = ~attention.visible.mask.transpose(1, 2)[real]
+    sums = rows.sum(-1)
+    sums_to_1 = torch.allclose(sums, torch.ones_like(sums), atol=ROW_SUM_TOLERANCE)
+    return sums_to_1 and not bool((rows * invisible).any())
 
 
 @torch.inference_mode()
 def _output(network: PreTrainedModel, adapter: Adapter, batch: Batch) -> Tensor:
-    """The model's own output, with nobody watching."""
+    """(example, token, hidden) the output of the model while nobody observes it."""
     return Tap(network, adapter, lambda _: None).forward(batch)

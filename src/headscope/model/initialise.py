@@ -1,4 +1,4 @@
-"""Models that have something to learn yet: a new classifier on top, or random weights."""
+"""Models with weights that are yet to be trained: a new classifier, or random weights."""
 
 from __future__ import annotations
 
@@ -15,63 +15,69 @@ from headscope.errors import ModelError
 from headscope.model import bundled
 from headscope.model.detect import pad_id
 from headscope.model.loading import (
-    CLASSES,
-    LOADING,
-    Head,
-    Model,
-    explain,
-    hushed,
+    AUTO_CLASSES,
+    LOADING_ERRORS,
+    explain_loading_error,
+    quiet_transformers,
     short_name,
     wrap,
 )
+from headscope.model.model import Model
+from headscope.model.top import Top
 
 
-def initialise(
+def load_untrained_classifier(
     name: str | Path, labels: Sequence[str], *, random: bool = False, seed: int = 0
 ) -> Model:
-    """A model with a classifier on top that is yet to be trained.
+    """Load a model and put an untrained classifier on top of it.
 
     Args:
-        labels: the classes; none: a single score.
-        random: draw all weights anew instead of loading them.
+        labels: the classes; if there are none, the classifier predicts a single number.
+        random: initialise all weights at random instead of loading them.
+        seed: of the random weights.
 
-    >>> initialise("minilm", ["no", "yes"]).whole.config.num_labels
+    >>> load_untrained_classifier("minilm", ["no", "yes"]).whole.config.num_labels
     2
     """
-    place = bundled.folder() if str(name) == bundled.NAME else name
-    options: dict[str, Any] = {"num_labels": len(labels) or 1}
-    if labels:
-        options |= {"id2label": dict(enumerate(labels))}
-        options |= {"label2id": {label: place for place, label in enumerate(labels)}}
-    else:
-        options |= {"problem_type": "regression"}
-    kind = CLASSES[Head.CLASSIFIER]
-    with torch.random.fork_rng(), hushed():
+    source = bundled.folder() if str(name) == bundled.NAME else name
+    auto_class = AUTO_CLASSES[Top.CLASSIFIER]
+    with torch.random.fork_rng(), quiet_transformers():
         torch.manual_seed(seed)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(place)
-            config = AutoConfig.from_pretrained(place, **options)
+            tokenizer = AutoTokenizer.from_pretrained(source)
+            config = AutoConfig.from_pretrained(source, **_classifier_options(labels))
             if config.pad_token_id is None:  # a decoder's classifier looks for the last real token
                 config.pad_token_id = pad_id(tokenizer)
             if random:
-                network = kind.from_config(config, dtype=torch.float32)
+                network = auto_class.from_config(config, dtype=torch.float32)
             else:
-                network = kind.from_pretrained(
-                    place, config=config, dtype=torch.float32, use_safetensors=True
+                network = auto_class.from_pretrained(
+                    source, config=config, dtype=torch.float32, use_safetensors=True
                 )
-        except LOADING as error:
-            raise ModelError(explain(name, error)) from error
+        except LOADING_ERRORS as error:
+            raise ModelError(explain_loading_error(name, error)) from error
     return wrap(network, tokenizer, short_name(name), "random" if random else "trained")
 
 
-def untrained(model: Model, seed: int = 0, *, embeddings: bool = False) -> Model:
-    """The same architecture with random weights: what a head does before it has learned anything.
+def _classifier_options(labels: Sequence[str]) -> dict[str, Any]:
+    if not labels:
+        return {"num_labels": 1, "problem_type": "regression"}
+    return {
+        "num_labels": len(labels),
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: number for number, label in enumerate(labels)},
+    }
+
+
+def reinitialise(model: Model, seed: int = 0, *, embeddings: bool = False) -> Model:
+    """The same architecture with random weights: what heads do before they have learned anything.
 
     Args:
-        embeddings: keep whatever is not a layer: the embeddings, above all.
+        seed: of the random weights.
+        embeddings: keep the trained weights outside the layers, above all the embeddings.
 
     >>> from headscope.model import load
-    >>> untrained(load("minilm"))
+    >>> reinitialise(load("minilm"))
     minilm (random weights): bert, 6 layers x 12 heads, at most 512 tokens
     """
     with torch.random.fork_rng():
@@ -81,8 +87,12 @@ def untrained(model: Model, seed: int = 0, *, embeddings: bool = False) -> Model
     nn.Module.to(network, device=model.network.device, dtype=model.network.dtype)
     if embeddings:
         blocks = model.adapter.blocks(network)
-        inner = {id(one) for block in blocks for one in (*block.parameters(), *block.buffers())}
-        outer = [name for name, one in network.named_parameters() if id(one) not in inner]
-        known = dict(model.network.named_parameters())
-        network.load_state_dict({name: known[name] for name in outer}, strict=False)
+        in_layers = {id(parameter) for block in blocks for parameter in block.parameters()}
+        trained = dict(model.network.named_parameters())
+        outside = {
+            name: trained[name]
+            for name, parameter in network.named_parameters()
+            if id(parameter) not in in_layers
+        }
+        network.load_state_dict(outside, strict=False)
     return wrap(network, model.tokenizer, model.name, "random")

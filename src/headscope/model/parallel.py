@@ -1,8 +1,8 @@
-"""A crew: a model twice over, with the same weights, each in a thread of its own.
+"""Running a model in two threads, on two replicas that share their weights.
 
-Short texts leave cores idle between the many small steps of a layer. Two that read different
-batches, each with half of the threads, fill each other's gaps. The weights are shared, so the
-second costs the memory of one batch at work and of its tallies.
+Short texts leave cores idle between the many small operations of a layer. Two replicas that read
+different batches, each with half of the threads, fill each other's gaps. Since the weights are
+shared, the second replica costs only the memory of its batch and of its tallies.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import torch
 from transformers import PreTrainedModel
 
-from headscope._util.interrupt import heed
-from headscope.model.hooks.head_outputs import OURS
+from headscope._util.interrupt import raise_if_interrupted
+from headscope.model.hooks.head_outputs import ATTENTION_PREFIX
 from headscope.model.hooks.tap import lock_of
-from headscope.model.loading import Model
+from headscope.model.model import Model
 
 Item = TypeVar("Item")
-Member = TypeVar("Member")
+Worker = TypeVar("Worker")
 Result = TypeVar("Result")
 
 
-def crew_of(model: Model) -> list[Model]:
-    """The model, and where two can work at a time another with the same weights.
+def replicas_of(model: Model) -> list[Model]:
+    """The model and, where that is of use, a second one that shares its weights.
 
-    Two cannot on a GPU, with a single thread, or where somebody has hooks in the network (a model
-    that is being watched or has heads off): hooks need not bear two threads.
+    There is no second one on a GPU, with a single thread, or if the network has hooks (a model
+    that is being observed or has heads switched off), since hooks need not be thread-safe.
 
     >>> from headscope.model import load
-    >>> one = load("minilm")
-    >>> all(other.network.dtype is one.network.dtype for other in crew_of(one))
+    >>> model = load("minilm")
+    >>> all(replica.network.dtype is model.network.dtype for replica in replicas_of(model))
     True
     """
     network = model.network
@@ -44,68 +44,74 @@ def crew_of(model: Model) -> list[Model]:
     with lock_of(network):
         if _in_use(network):
             return [model]
-        weights = {id(one): one for one in (*network.parameters(), *network.buffers())}
-        other = replace(model, network=copy.deepcopy(network, weights), headed=None)
-    other.roles = model.roles  # what is known of one token is known of it to both
-    return [model, other]
+        shared = {id(tensor): tensor for tensor in (*network.parameters(), *network.buffers())}
+        replica = replace(model, network=copy.deepcopy(network, shared), with_top=None)
+    replica.token_roles = model.token_roles  # a token that one has decoded serves both
+    return [model, replica]
 
 
 def _in_use(network: PreTrainedModel) -> bool:
-    routed = str(network.config._attn_implementation).startswith(OURS)
-    hooks = (one._forward_hooks or one._forward_pre_hooks for one in network.modules())
+    routed = str(network.config._attn_implementation).startswith(ATTENTION_PREFIX)
+    hooks = (module._forward_hooks or module._forward_pre_hooks for module in network.modules())
     return routed or any(hooks)
 
 
 @dataclass(frozen=True)
-class Hand(Generic[Item]):
-    """What one member of a crew is to do; going through it ends where the others failed."""
+class WorkItems(Generic[Item]):
+    """The items that one worker processes; iteration ends early if another worker has failed."""
 
     items: list[Item]
     stop: threading.Event = field(default_factory=threading.Event)
 
     def __iter__(self) -> Iterator[Item]:
         for item in self.items:
-            heed()
+            raise_if_interrupted()
             if self.stop.is_set():
                 raise CancelledError
             yield item
 
 
-def share(
-    members: Sequence[Member],
+def map_parallel(
+    workers: Sequence[Worker],
     items: Sequence[Item],
-    work: Callable[[Member, Hand[Item]], Result],
+    work: Callable[[Worker, WorkItems[Item]], Result],
 ) -> list[Result]:
-    """Deal items out in turn and have each member work on its hand; results as members stand.
+    """Deal items out to workers in turn, run each worker in a thread, and return their results.
 
-    Who gets what depends on nothing but the order of the items, so results are always the same.
+    Which worker gets which item depends only on the order of the items, so results are
+    reproducible. If a worker fails, the others stop and its error is raised.
 
-    >>> share(["a", "b"], [1, 2, 3], lambda member, hand: (member, sum(hand)))
+    >>> map_parallel(["a", "b"], [1, 2, 3], lambda worker, numbers: (worker, sum(numbers)))
     [('a', 4), ('b', 2)]
     """
-    members = members[: max(1, len(items))]
-    if len(members) == 1:
-        return [work(members[0], Hand(list(items)))]
+    workers = workers[: max(1, len(items))]
+    if len(workers) == 1:
+        return [work(workers[0], WorkItems(list(items)))]
     stop, threads = threading.Event(), torch.get_num_threads()
 
-    def one(place: int) -> Result:
-        torch.set_num_threads(max(1, threads // len(members)))
+    def run(number: int) -> Result:
+        torch.set_num_threads(max(1, threads // len(workers)))
         try:
-            return work(members[place], Hand(list(items[place :: len(members)]), stop))
+            return work(workers[number], WorkItems(list(items[number :: len(workers)]), stop))
         except BaseException:
             stop.set()
             raise
 
     try:
-        with ThreadPoolExecutor(len(members)) as pool:
-            futures = [pool.submit(one, place) for place in range(len(members))]
-            try:
-                errors = [future.exception() for future in futures]
-            finally:
-                stop.set()  # whatever is still at work has been given up
-        for error in errors:
-            if error is not None and not isinstance(error, CancelledError):
-                raise error
-        return [future.result() for future in futures]
+        with ThreadPoolExecutor(len(workers)) as pool:
+            futures = [pool.submit(run, number) for number in range(len(workers))]
+            return _results(futures, stop)
     finally:
         torch.set_num_threads(threads)
+
+
+def _results(futures: Sequence[Future[Result]], stop: threading.Event) -> list[Result]:
+    """The results of all workers, or the error of the one that failed first by its own fault."""
+    try:
+        errors = [future.exception() for future in futures]
+    finally:
+        stop.set()  # if this thread was interrupted, the workers stop as well
+    for error in errors:
+        if error is not None and not isinstance(error, CancelledError):
+            raise error
+    return [future.result() for future in futures]

@@ -1,7 +1,7 @@
-"""The roles of tokens: the first one, separators, punctuation. No token is named by its text.
+"""Roles of tokens: separators and punctuation.
 
-Which token separates and which is first differs between models (`[SEP]`, `</s>`, a decoder with
-neither, whose first token is its attention sink), so the tokenizer is asked, not a list.
+Models differ in their separators (`[SEP]`, `</s>`, or none at all in a decoder), so they are taken
+from the tokenizer and not from a list.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 STOPS = frozenset(".,。，、．।۔،")
-"""Full stops and commas of the scripts that have their own."""
+"""Full stops and commas, with those of other scripts."""
 
 
-class Roles:
-    """What role a token id plays for one tokenizer; looked up once an id."""
+class TokenRoles:
+    """The roles of token ids for one tokenizer; each id is decoded once."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._tokenizer = tokenizer
         size = len(tokenizer)
-        self._known = np.zeros(size, dtype=bool)
+        self._decoded = np.zeros(size, dtype=bool)
         self._stop = np.zeros(size, dtype=bool)
         self._punctuation = np.zeros(size, dtype=bool)
         ends = (tokenizer.sep_token_id, tokenizer.eos_token_id)
@@ -36,30 +36,30 @@ class Roles:
         return np.isin(ids, self._separators)
 
     def punctuation(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each id is nothing but punctuation; any shape."""
-        self._look_up(ids)
+        """Whether each id consists of punctuation only; any shape."""
+        self._decode(ids)
         return self._punctuation[ids]
 
     def stop(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each id is a full stop or a comma; any shape."""
-        self._look_up(ids)
+        self._decode(ids)
         return self._stop[ids]
 
-    def _look_up(self, ids: NDArray[np.int64]) -> None:
-        for new in np.unique(ids[~self._known[ids]]):
-            text = piece_text(self._tokenizer, int(new))
-            self._stop[new] = text in STOPS
-            self._punctuation[new] = is_punctuation(text)
-            self._known[new] = True
+    def _decode(self, ids: NDArray[np.int64]) -> None:
+        for token_id in np.unique(ids[~self._decoded[ids]]):
+            text = piece_text(self._tokenizer, int(token_id))
+            self._stop[token_id] = text in STOPS
+            self._punctuation[token_id] = is_punctuation(text)
+            self._decoded[token_id] = True
 
 
 def piece_text(tokenizer: PreTrainedTokenizerBase, piece: int) -> str:
-    """What a piece stands for, without the marks that tokenizers put on pieces."""
+    """The text of a piece, without the marks that tokenizers put on pieces."""
     return str(tokenizer.decode([piece])).replace("##", "").strip(" ▁Ġ")
 
 
 def is_punctuation(text: str) -> bool:
-    """Whether a text has punctuation in it and nothing else.
+    """Whether a text consists of punctuation only.
 
     >>> is_punctuation("--"), is_punctuation("a."), is_punctuation("$")
     (True, False, False)

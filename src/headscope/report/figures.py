@@ -8,7 +8,7 @@ from pathlib import Path
 
 import vl_convert
 
-from headscope._util.atomic import write_bytes, write_text, writing
+from headscope._util.atomic import explain_write_errors, write_bytes, write_text
 from headscope.report.charts import Chart
 from headscope.report.page import drawing, sections_of
 from headscope.report.views import views
@@ -17,7 +17,7 @@ from headscope.runs import RunResults
 
 def write_figures(results: list[RunResults], folder: Path) -> list[Path]:
     """Write every chart, and every sentence with arcs, as PNG and SVG; returns the files."""
-    with writing(folder):
+    with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for part in sections_of(results):

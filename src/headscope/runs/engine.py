@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from headscope._util.interrupt import heed
+from headscope._util.interrupt import raise_if_interrupted
 from headscope.evidence import Harvest
 from headscope.runs.folder import RunFolder
 
@@ -37,7 +37,7 @@ def run(
         watch.skip(total)
     total = total or Harvest()
     for shard in islice(shards, done, None):
-        heed()
+        raise_if_interrupted()
         total.merge(work(shard))
         done += 1
         if folder:

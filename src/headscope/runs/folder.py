@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headscope._util.atomic import claimed, is_empty, write, write_text
+from headscope._util.atomic import exclusive_folder, is_empty, write, write_text
 from headscope.errors import RunError
 from headscope.evidence import Harvest
 from headscope.runs.record import COMPLETE, RUNNING, Record, Study, read_record, study_to_json
@@ -71,7 +71,7 @@ class RunFolder:
         self.path = path
         earlier = check_folder(path, study)
         self._claim = ExitStack()
-        self._claim.enter_context(claimed(path))
+        self._claim.enter_context(exclusive_folder(path))
         self.record = earlier or Record(study, command, system, started=_now(), status=RUNNING)
         if earlier is None:
             self._write_record()
@@ -83,7 +83,7 @@ class RunFolder:
         self._claim.close()
 
     def restore(self, part: int) -> tuple[int, Harvest | None]:
-        """How many shards of a part are done, and what they brought in."""
+        """Replacement many shards of a part are done, and what they brought in."""
         try:
             with np.load(self._checkpoint(part), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}

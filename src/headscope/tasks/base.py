@@ -22,7 +22,7 @@ from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan
 from headscope.errors import InputError
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Resamples
-from headscope.model import Batch, Head, Model
+from headscope.model import Batch, Model, Top
 
 Floats = NDArray[np.float64]
 Inputs = dict[str, Tensor]
@@ -67,7 +67,7 @@ class Task(ABC):
         texts_per_case: how many texts the model reads for one prediction.
     """
 
-    head: ClassVar[Head] = Head.NONE
+    top: ClassVar[Top] = Top.NONE
     texts_per_case: ClassVar[int] = 1
     metrics: tuple[Metric, ...]
 
@@ -90,7 +90,7 @@ class Task(ABC):
         """Tokenize examples; an error where one was cut and no one had asked for it."""
         pieces = model.encode(examples, max_length)
         for one in pieces:
-            model.check_whole(one, max_length, self.corpus.paths[0])
+            model.check_not_truncated(one, max_length, self.corpus.paths[0])
         return pieces
 
     @abstractmethod

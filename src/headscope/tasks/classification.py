@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import ACCURACY, Metric
-from headscope.model import Head, Model
+from headscope.model import Model, Top
 from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task, golds
 
 
 class Classification(Task):
     """Which class a text or a pair belongs to."""
 
-    head: ClassVar[Head] = Head.CLASSIFIER
+    top: ClassVar[Top] = Top.CLASSIFIER
 
     def __init__(
         self,

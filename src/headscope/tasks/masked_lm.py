@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS, Metric
-from headscope.model import Head, Model
+from headscope.model import Model, Top
 from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds
 
 SHARE = 0.15
@@ -26,7 +26,7 @@ IGNORED = -100
 class MaskedLM(Task):
     """The loss on masked words; a word is masked whole, and the same ones in every run."""
 
-    head: ClassVar[Head] = Head.MASKED_LM
+    top: ClassVar[Top] = Top.MASKED_LM
     metrics: tuple[Metric, ...] = (LOSS,)
 
     def __init__(self, name: str, corpus: Corpus, seed: int = 0) -> None:

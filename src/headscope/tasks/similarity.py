@@ -12,7 +12,7 @@ from torch import Tensor
 from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import PEARSON, SPEARMAN, Metric
-from headscope.model import Head, Model
+from headscope.model import Model, Top
 from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds, graded
 
 
@@ -73,7 +73,7 @@ class Similarity(Task):
 class Regression(Task):
     """How alike two texts are, by a regressor on top of the model that reads both at once."""
 
-    head: ClassVar[Head] = Head.CLASSIFIER
+    top: ClassVar[Top] = Top.CLASSIFIER
 
     def __init__(self, name: str, corpus: Corpus, metrics: tuple[Metric, ...]) -> None:
         super().__init__(name, corpus)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.analyses import describe_class
 from headscope.corpus import BUCKETS, bucket_of
 from headscope.evidence import Harvest, Shape, Statistic
@@ -57,7 +57,7 @@ class CaseExperiment(Experiment):
             task=task_record(self.task),
         )
 
-    def prepare(self, progress: Silent) -> None:
+    def prepare(self, progress: Progress) -> None:
         """Encode the cases."""
         self.progress = progress
         examples = list(self.task.examples)

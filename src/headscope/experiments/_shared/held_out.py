@@ -16,7 +16,7 @@ from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Effect, Paired, Resamples
 from headscope.experiments._shared.identity import task_record
 from headscope.experiments.ablation.compute import mean_outputs
-from headscope.model import How, Model, disable
+from headscope.model import Model, Replacement, disable
 from headscope.tasks import Task
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ def check_apart(choice: Task, test: Task) -> None:
             f"{choice.name} to choose by is the very data that {test.name} is tried on; give other "
             "data (--choose)"
         )
-    if choice.head is not test.head or choice.metrics[0] is not test.metrics[0]:
+    if choice.top is not test.top or choice.metrics[0] is not test.metrics[0]:
         raise HeadscopeError(
             f"{choice.name} ({choice.metrics[0].name}) cannot choose for {test.name} "
             f"({test.metrics[0].name}): another kind of task"
@@ -50,7 +50,7 @@ class HeldOut:
 
     model: Model
     parts: dict[str, Task]
-    how: How = How.ZERO
+    how: Replacement = Replacement.ZERO
     max_length: int | None = None
     seed: int = 0
 
@@ -75,7 +75,7 @@ class HeldOut:
     @cached_property
     def means(self) -> Tensor | None:
         """(layer, head, size) what heads give on average on the choosing data, where asked for."""
-        if self.how is not How.MEAN:
+        if self.how is not Replacement.MEAN:
             return None
         return mean_outputs(self.model, self.parts[CHOICE], self.cases[CHOICE], BUDGET)
 

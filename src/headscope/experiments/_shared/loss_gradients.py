@@ -16,13 +16,13 @@ from torch import Tensor
 
 from headscope.corpus import Budget, bucket_of
 from headscope.evidence import Shape, Statistic, Tally, Unit
-from headscope.model import Batch, Gates, Model, gated
+from headscope.model import Batch, Gates, Model, gate_heads
 from headscope.model.attention import Visible
 from headscope.tasks import CaseBatch, Task
 
 GROUPS = ("all", "first", "separator", "punctuation", "other")
 BATCH = Budget(2048, 2048 * 128)
-"""How large a batch may be: what gradients need is kept for all of it."""
+"""Replacement large a batch may be: what gradients need is kept for all of it."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ def felt(model: Model, task: Task, batch: CaseBatch, *, attention: bool = True) 
     training = network.training
     network.train(False)
     try:
-        with gated(model, batch.batch, attention=attention) as gates:
+        with gate_heads(model, batch.batch, attention=attention) as gates:
             with torch.enable_grad():
                 losses = task.losses(model, batch, batch.inputs(model))
-                wanted = [gates.values, *(gates.live.weights if gates.live else ())]
+                wanted = [gates.values, *(gates.attention.weights if gates.attention else ())]
                 found = torch.autograd.grad(losses.sum(), wanted)
             by_gate = found[0].view(model.layers, cases, -1, model.heads).sum(2)
             parts = _magnitudes(gates, found[1:], batch.batch)
@@ -70,7 +70,7 @@ def _magnitudes(
     gates: Gates, gradients: tuple[Tensor, ...], batch: Batch
 ) -> list[tuple[Tensor, Tensor]]:
     """Per layer (text, head, group): the summed magnitude, and the same spread evenly."""
-    masks = gates.live.masks if gates.live else []
+    masks = gates.attention.masks if gates.attention else []
     return [
         _by_role(gradient.detach().abs(), mask, batch)
         for gradient, mask in zip(gradients, masks, strict=True)

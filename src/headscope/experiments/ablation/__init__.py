@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headscope._util.progress import Silent
+    from headscope._util.progress import Progress
     from headscope.evidence.sequential import Decider
     from headscope.experiments.ablation.tables import AblationRow
     from headscope.model import Model
@@ -27,7 +27,7 @@ def ablate(
     budget: Decider | None = None,
     max_length: int | None = None,
     seed: int = 0,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResults:
     """Switch off every head and every layer, one at a time, and see what the task loses or gains.

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope._util.naming import head_name, named_heads
-from headscope._util.progress import Silent
+from headscope._util.naming import head_name, parse_heads
+from headscope._util.progress import Progress
 from headscope.corpus import Budget
 from headscope.evidence import Harvest
 from headscope.evidence.interval import corrected
@@ -26,15 +26,15 @@ from headscope.experiments._shared.identity import model_record, task_record
 from headscope.experiments.ablation.tables import ABLATION, AblationRow, AblationSummary
 from headscope.experiments.base import Experiment, versions
 from headscope.model import (
-    Fork,
     HeadOutputs,
     Model,
-    changing,
+    Replacement,
+    VariantRunner,
     disable,
-    how_named,
+    intercept_head_outputs,
+    parse_replacement,
     reads_first_only,
 )
-from headscope.model.disabling import How
 from headscope.runs import ResultBuilder, RunFolder, Study, run
 from headscope.tasks import Case, CaseBatch, Task
 
@@ -86,7 +86,7 @@ def every_head_and_layer(model: Model) -> list[Variant]:
 
 def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
     """Sets of heads, each off together: `L3.H4,L5`."""
-    return [Variant("set", name, named_heads(name, model.layers, model.heads)) for name in names]
+    return [Variant("set", name, parse_heads(name, model.layers, model.heads)) for name in names]
 
 
 class Ablation(Experiment):
@@ -112,7 +112,7 @@ class Ablation(Experiment):
         decider: Decider | None = None,
     ) -> None:
         self.model, self.task, self.decider = model, task, decider
-        self.heads, self.how = heads, how_named(how)
+        self.heads, self.how = heads, parse_replacement(how)
         self.max_length, self.seed = max_length, seed
         model.check_length(max_length)
         self.variants = chosen_sets(model, heads) if heads else every_head_and_layer(model)
@@ -135,7 +135,7 @@ class Ablation(Experiment):
             task=task_record(self.task),
         )
 
-    def prepare(self, progress: Silent) -> None:
+    def prepare(self, progress: Progress) -> None:
         """Encode the examples and cut them into shards."""
         self.progress = progress
         examples = list(self.task.examples)
@@ -186,7 +186,7 @@ class Ablation(Experiment):
 
     @property
     def budget(self) -> Budget:
-        """How large a batch may be, so that what its variants hand on has room."""
+        """Replacement large a batch may be, so that what its variants hand on has room."""
         size = self.model.network.config.hidden_size * 4
         tokens = ROOM // (size * (len(self.variants) + 1))
         tokens = min(256, max(128, tokens))
@@ -204,11 +204,11 @@ class Ablation(Experiment):
 
     def work(self, cases: list[Case]) -> Harvest:
         """Predictions of the intact model and of every variant that is still in question."""
-        if self.how is How.MEAN and self.means is None:
+        if self.how is Replacement.MEAN and self.means is None:
             self.means = mean_outputs(self.model, self.task, self.cases, self.budget)
         found = np.full((len(cases), len(self.variants) + 1), np.nan)
         forked, others = self._split()
-        fork = Fork(
+        runner = VariantRunner(
             self.model,
             {layer: [sets for _, sets in some] for layer, some in forked.items()},
             self.how,
@@ -217,7 +217,7 @@ class Ablation(Experiment):
         )
         for batch in self.task.batches(self.model, cases, self.budget):
             rows = list(batch.places)
-            intact, layers = self._fork(fork, batch)
+            intact, layers = self._run_variants(runner, batch)
             found[rows, 0] = intact
             for layer, values in layers.items():
                 for (place, _), predictions in zip(forked[layer], values, strict=True):
@@ -250,8 +250,10 @@ class Ablation(Experiment):
                 forked.setdefault(variant.layer, []).append((place, variant.heads[variant.layer]))
         return forked, others
 
-    def _fork(self, fork: Fork, batch: CaseBatch) -> tuple[Floats, dict[int, Floats]]:
-        intact, layers = fork(batch.inputs(self.model), self._reader(batch))
+    def _run_variants(
+        self, runner: VariantRunner, batch: CaseBatch
+    ) -> tuple[Floats, dict[int, Floats]]:
+        intact, layers = runner(batch.inputs(self.model), self._reader(batch))
         made = {layer: values.double().cpu().numpy() for layer, values in layers.items()}
         return intact.double().cpu().numpy(), made
 
@@ -381,7 +383,7 @@ def mean_outputs(model: Model, task: Task, cases: list[Case], budget: Budget) ->
         sums[outputs.layer] = sums.get(outputs.layer, 0) + total
         return outputs.context
 
-    with changing(model.network, model.adapter, model.heads, add):
+    with intercept_head_outputs(model.network, model.adapter, model.heads, add):
         for batch in task.batches(model, cases, budget):
             real = batch.batch.real
             task.read(model, batch, batch.inputs(model), 1)

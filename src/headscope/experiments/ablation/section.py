@@ -49,7 +49,7 @@ def _metric_section(run: RunResults, summary: AblationSummary, intact: Score) ->
             Chart(
                 f"ablation-{metric}-heads",
                 f"{metric} with one head off",
-                "How much the task gains (blue) or loses (orange) when a head is off; white: "
+                "Replacement much the task gains (blue) or loses (orange) when a head is off; white: "
                 "nothing changes; colours follow the square root, so that small differences are "
                 "seen. A cell may differ from white by chance: the table below says what is sure.",
                 heat_map(data, unit),

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.analyses import choose
 from headscope.corpus import BUCKETS, Corpus, Pieces, read
 from headscope.errors import HeadscopeError
@@ -17,7 +17,7 @@ from headscope.experiments.compare.compute import Similarity, check_alike, diffe
 from headscope.experiments.scan import Plan, check, describe, left_out, planned
 from headscope.experiments.scan.gather import Gathered
 from headscope.experiments.scan.passes import Options, Pass, Watching
-from headscope.model import Hand, LayerAttention, Model, load, share
+from headscope.model import LayerAttention, Model, WorkItems, load, map_parallel
 from headscope.runs import Results, RunFolder, run
 from headscope.runs.found import Found
 
@@ -34,7 +34,7 @@ def compare(
     out: str | Path | None = None,
     only: Sequence[str] | None = None,
     options: Options | None = None,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """Compare two models head by head: how alike their maps are, and every statistic of a scan.
@@ -61,7 +61,7 @@ def compare(
     study = describe(models[BASE], corpora, kinds, options) | {"experiment": CHANGE}
     study |= {"models": {role: model.describe() for role, model in models.items()}}
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         plans = planned(models[BASE], corpora, kinds, options, shown)
         return lambda folder: _work(models, plans, folder)
 
@@ -86,13 +86,13 @@ class Lockstep:
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch all models read one shard."""
         harvest = Harvest()
-        crews = zip(*(one.crew for one in self.passes.values()), strict=False)
-        members = [dict(zip(self.passes, models, strict=True)) for models in crews]
-        for part in share(members, self.lead.batches(shard), self._read):
+        replicas = zip(*(one.replicas for one in self.passes.values()), strict=False)
+        workers = [dict(zip(self.passes, models, strict=True)) for models in replicas]
+        for part in map_parallel(workers, self.lead.batches(shard), self._read):
             harvest.merge(part)
         return harvest
 
-    def _read(self, models: dict[str, Model], batches: Hand[list[Pieces]]) -> Harvest:
+    def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> Harvest:
         """Watch models read some batches, one after the other."""
         shard = [pieces for some in batches.items for pieces in some]
         alike = Similarity(Shape(BUCKETS, self.lead.model.layers, self.lead.model.heads))

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headscope._util.progress import Silent, progress_for_terminal
+from headscope._util.progress import Progress, progress_for_terminal
 from headscope.errors import HeadscopeError
 from headscope.experiments.finetuning.compute import FineTuning, Recipe, Start
-from headscope.model.loading import hushed
+from headscope.model.loading import quiet_transformers
 from headscope.tasks import Classification, Regression, Task, task
 
 Row = dict[str, Any]
@@ -28,7 +28,7 @@ def finetune(
     train: str = "train",
     dev: str = "dev",
     limit: int | None = None,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
 ) -> Row:
     """Fine-tune a model on a task; the folder loads as any other model.
 
@@ -50,7 +50,7 @@ def finetune(
     held = trainable(task(tested, part=dev, glue_dir=glue_dir))
     if isinstance(held, Classification) and isinstance(learned, Classification):
         held = Classification(held.name, held.corpus, held.metrics, learned.classes)
-    with hushed(), progress or progress_for_terminal() as shown:
+    with quiet_transformers(), progress or progress_for_terminal() as shown:
         recipe = recipe or Recipe()
         return FineTuning(str(model), learned, held, recipe, Path(out), shown).run()
 

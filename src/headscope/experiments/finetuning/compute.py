@@ -24,13 +24,13 @@ from torch import Tensor, nn
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_utils import get_last_checkpoint
 
-from headscope._util.atomic import claimed, is_empty, write_text, writing
-from headscope._util.interrupt import heed
-from headscope._util.progress import Silent
+from headscope._util.atomic import exclusive_folder, explain_write_errors, is_empty, write_text
+from headscope._util.interrupt import raise_if_interrupted
+from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
 from headscope.model import Model, save
-from headscope.model.initialise import initialise
+from headscope.model.initialise import load_untrained_classifier
 from headscope.tasks import Case, Classification, Regression
 
 RECORD = "headscope.json"
@@ -86,7 +86,7 @@ class FineTuning:
     dev: Trained
     recipe: Recipe
     folder: Path
-    progress: Silent = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
 
     @property
     def study(self) -> Row:
@@ -104,14 +104,16 @@ class FineTuning:
             return earlier
         recipe = self.recipe
         labels = self.train.classes if isinstance(self.train, Classification) else ()
-        model = initialise(self.name, labels, random=recipe.start is Start.RANDOM, seed=recipe.seed)
+        model = load_untrained_classifier(
+            self.name, labels, random=recipe.start is Start.RANDOM, seed=recipe.seed
+        )
         if recipe.start is Start.FROZEN:
             for parameter in frozen(model):
                 parameter.requires_grad_(False)
         length = min(recipe.length, model.max_length)
         before = self.evaluate(model, length)
         record = {"status": "running", "study": self.study, "untrained": before}
-        with claimed(self.folder):
+        with exclusive_folder(self.folder):
             with saving(self.folder, checkpoint_size(model, recipe.epochs)):
                 self._write(record)
                 text = f"{self.name} on {self.train.name}"
@@ -209,7 +211,7 @@ def checkpoint_size(model: Model, epochs: float) -> int:
 def saving(folder: Path, needed: int) -> Iterator[None]:
     """Say in a sentence that a folder cannot take what is to be saved; no torn checkpoint stays."""
     _drop_torn(folder)  # of a process that was killed
-    with writing(folder):
+    with explain_write_errors(folder):
         if shutil.disk_usage(folder).free < needed:
             raise OSError(errno.ENOSPC, "no room")
         try:
@@ -246,7 +248,7 @@ def frozen(model: Model) -> list[nn.Parameter]:
 class Steps(TrainerCallback):
     """Tells the progress bar how far training is."""
 
-    def __init__(self, progress: Silent, text: str) -> None:
+    def __init__(self, progress: Progress, text: str) -> None:
         self.progress, self.text = progress, text
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **options: Any) -> None:
@@ -256,7 +258,7 @@ class Steps(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         """A batch is done."""
         self.progress.advance(1)
-        heed()
+        raise_if_interrupted()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         """All is done."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError
 from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
 from headscope.experiments.base import Work, recorded, versions
@@ -32,7 +32,7 @@ def gates(
     out: str | Path | None = None,
     max_length: int | None = None,
     seed: int = 0,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """Train gates that learn to close, over growing penalties: which heads stay open?
@@ -44,7 +44,8 @@ def gates(
         seeds: paths, each from a seed of its own.
 
     >>> short = Schedule(penalties=(0.1, 1.0), steps=2)
-    >>> found = gates("minilm", "tour", schedule=short, seeds=1, progress=Silent())
+    >>> from headscope._util.progress import NoProgress
+    >>> found = gates("minilm", "tour", schedule=short, seeds=1, progress=NoProgress())
     >>> found.gates.num_rows
     144
     """
@@ -55,7 +56,7 @@ def gates(
     if seeds < 1:
         raise HeadscopeError(f"gates are trained with at least 1 seed, not {seeds}")
     schedule = schedule or Schedule()
-    model = model if isinstance(model, Model) else load(model, head=task.head)
+    model = model if isinstance(model, Model) else load(model, top=task.top)
     model.check_length(max_length)
     parts = {TEST: task, CHOICE: choose}
     study = {
@@ -68,7 +69,7 @@ def gates(
         "versions": versions(),
     }  # fmt: skip
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         data = HeldOut(model, parts, max_length=max_length, seed=seed)
         work = GatePaths(data, schedule, tuple(range(seed, seed + seeds)), shown)
         return lambda folder: _work(work, folder)

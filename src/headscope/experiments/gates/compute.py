@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress, Progress
 from headscope.evidence import Harvest
 from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
 from headscope.experiments.gates.training import Gating, Schedule
@@ -24,7 +24,7 @@ class GatePaths:
     data: HeldOut
     schedule: Schedule = field(default_factory=Schedule)
     seeds: tuple[int, ...] = (0, 1, 2)
-    progress: Silent = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
 
     def __post_init__(self) -> None:
         data = self.data

@@ -18,11 +18,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope._util.interrupt import heed
-from headscope._util.progress import Silent
+from headscope._util.interrupt import raise_if_interrupted
+from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
-from headscope.model import Model, scaled
+from headscope.model import Model, scale_heads
 from headscope.tasks import Case, CaseBatch, Task
 
 Floats = NDArray[np.float64]
@@ -116,7 +116,7 @@ class Gating:
     task: Task
     cases: list[Case]
     schedule: Schedule = field(default_factory=Schedule)
-    progress: Silent = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
 
     @property
     def cost(self) -> int:
@@ -127,7 +127,7 @@ class Gating:
         """The gates after each penalty; the same with the same seed."""
         made = []
         schedule, trained = self.schedule, self.schedule.encoder_rate > 0
-        model = self.model.copied() if trained else self.model
+        model = self.model.copy() if trained else self.model
         generator = torch.Generator().manual_seed(seed)
         gates = HardConcrete(model.layers, model.heads, schedule)
         groups = [{"params": [gates.places], "lr": schedule.rate}]
@@ -139,14 +139,14 @@ class Gating:
             torch.manual_seed(seed)  # of dropout, where the encoder learns
             for penalty in schedule.penalties:
                 for _ in range(schedule.steps):
-                    heed()
+                    raise_if_interrupted()
                     loss = self._loss(model, next(order), gates, generator)
                     optimizer.zero_grad()
                     torch.autograd.backward(loss + penalty * gates.chance().sum())
                     optimizer.step()
                     self.progress.advance(1)
                 chance, open_ = gates.chance().detach().double().numpy(), gates.open().numpy()
-                made.append(Step(penalty, chance, open_, model.copied() if trained else model))
+                made.append(Step(penalty, chance, open_, model.copy() if trained else model))
         return made
 
     def _loss(
@@ -154,7 +154,7 @@ class Gating:
     ) -> Tensor:
         drawn = gates.draw(len(batch.cases), generator)
         texts = drawn.repeat_interleave(self.task.texts_per_case, 1)
-        with scaled(model, texts.to(model.network.device)):
+        with scale_heads(model, texts.to(model.network.device)):
             return self.task.losses(model, batch, batch.inputs(model)).mean()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headscope._util.progress import Silent
+    from headscope._util.progress import Progress
     from headscope.model import Model
     from headscope.runs import RunResults
     from headscope.tasks import Task
@@ -22,7 +22,7 @@ def importance(
     gradients: bool = True,
     max_length: int | None = None,
     seed: int = 0,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResults:
     """Measure the sensitivity of a task's loss to each head, and to attention to tokens of each

@@ -25,7 +25,7 @@ SPLITS = 200
 
 
 class Importance(CaseExperiment):
-    """How much the loss of a task feels each head: the derivative by a gate of 1 on its output.
+    """Replacement much the loss of a task feels each head: the derivative by a gate of 1 on its output.
 
     The absolute value is taken example by example, before the mean: a head that helps one and
     hurts the next is not a head that does nothing (Michel et al. 2019).
@@ -128,7 +128,7 @@ class Importance(CaseExperiment):
         return normalised(means, self.model.layers) if self.normalise else means
 
     def stability(self) -> float:
-        """How alike the rankings of two random halves of the documents are: mean Spearman."""
+        """Replacement alike the rankings of two random halves of the documents are: mean Spearman."""
         names, member = np.unique([case.example.unit for case in self.cases], return_inverse=True)
         if len(names) < 2:
             return float("nan")

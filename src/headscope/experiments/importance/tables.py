@@ -35,6 +35,6 @@ IMPORTANCE = Table("importance", ImportanceRow)
 
 @dataclass(frozen=True)
 class ImportanceSummary:
-    """How alike the rankings of two random halves of the documents are: mean Spearman."""
+    """Replacement alike the rankings of two random halves of the documents are: mean Spearman."""
 
     stability: float

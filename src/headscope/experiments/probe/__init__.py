@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.analyses import described
 from headscope.corpus import Corpus, read
 from headscope.corpus.files import digest
@@ -39,7 +39,7 @@ def probe(
     max_length: int | None = None,
     seed: int = 0,
     cache: int = ROOM,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """Parsers made of nothing but attention, and of attention and words, beside their baselines.
@@ -54,7 +54,8 @@ def probe(
         cache: bytes that attention may take on disk for each part.
 
     >>> tour = read("tour", limit=24)
-    >>> found = probe("minilm", tour, tour, seeds=1, progress=Silent())
+    >>> from headscope._util.progress import NoProgress
+    >>> found = probe("minilm", tour, tour, seeds=1, progress=NoProgress())
     >>> sorted({row["measure"] for row in found.probes.to_pylist()})
     ['UAS', 'UAS as trees', 'control', 'selectivity']
     """
@@ -78,7 +79,7 @@ def probe(
         "versions": versions(),
     }  # fmt: skip
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         parts = {name: _sentences(model, one, max_length, shown) for name, one in corpora.items()}
         if "dev" not in parts:
             parts["train"], parts["dev"] = held_out(parts["train"])
@@ -98,13 +99,13 @@ def probe(
 
 
 def _sentences(
-    model: Model, corpus: Corpus, max_length: int | None, shown: Silent
+    model: Model, corpus: Corpus, max_length: int | None, shown: Progress
 ) -> list[Sentence]:
     pieces = model.encode([one for one in corpus if one.heads], max_length)
     if not pieces:
         raise InputError("no syntactic heads in it; a probe needs a treebank", corpus.paths[0])
     for one in pieces:
-        model.check_whole(one, max_length, corpus.paths[0])
+        model.check_not_truncated(one, max_length, corpus.paths[0])
     made = sentences(pieces)
     lost = sum(int((tree.heads < 0).sum()) for tree in made)
     if lost:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import BUCKETS, bucket_of, stable_hash
 from headscope.corpus.vectors import Vectors
 from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit, estimate
@@ -33,7 +33,7 @@ from headscope.experiments.probe.training import (
     uses,
 )
 from headscope.experiments.probe.word_attention import ROOM, Store, WordMaps
-from headscope.model import Model, untrained
+from headscope.model import Model, reinitialise
 
 Row = dict[str, Any]
 TRAINED, LAYERS, RANDOM, NONE = "trained", "random layers", "random", "none"
@@ -93,7 +93,7 @@ class Parsing:
     labels: bool = False
     room: int = ROOM
     folder: Path | None = None
-    progress: Silent = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
 
     def __post_init__(self) -> None:
         self.harvest = Harvest()
@@ -148,7 +148,7 @@ class Parsing:
     def _model(self, weights: str) -> Model:
         if weights in (TRAINED, NONE):
             return self.model
-        return untrained(self.model, self.seed, embeddings=weights == LAYERS)
+        return reinitialise(self.model, self.seed, embeddings=weights == LAYERS)
 
     def work(self, job: Job) -> Harvest:
         """Train a probe with every seed and try it on the test part."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from headscope._util.atomic import is_empty, write_text, writing
+from headscope._util.atomic import explain_write_errors, is_empty, write_text
 from headscope._util.naming import head_name
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError, ModelError, RunError
 from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
 from headscope.experiments.base import Work, recorded, versions
@@ -30,8 +30,8 @@ from headscope.experiments.pruning.card import card
 from headscope.experiments.pruning.compute import Pruning
 from headscope.experiments.pruning.orders import Choice, Way, named
 from headscope.experiments.pruning.speed import speed_of
-from headscope.model import How, Model, how_named, load, remove, save
-from headscope.model.pruned.onnx import export
+from headscope.model import Model, Replacement, load, parse_replacement, remove, save
+from headscope.model.pruned.onnx import export_onnx
 from headscope.runs import Results, RunFolder, run
 from headscope.runs.found import Found
 from headscope.runs.results import PRUNING, REMOVALS
@@ -87,7 +87,7 @@ def prune(
     out: str | Path | None = None,
     max_length: int | None = None,
     seed: int = 0,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """Remove the heads that a task needs least, and state what that costs on other data.
@@ -103,7 +103,8 @@ def prune(
         tune: epochs of fine-tuning afterwards, on the choosing data.
         out: the folder of the pruned model; None: the results are kept in memory.
 
-    >>> found = prune("minilm", "tour", keep=0.5, beside=(), progress=Silent())
+    >>> from headscope._util.progress import NoProgress
+    >>> found = prune("minilm", "tour", keep=0.5, beside=(), progress=NoProgress())
     >>> found.record["pruned"]["kept"], found.record["pruned"]["difference"] < 1e-5
     (36, True)
     """
@@ -112,7 +113,7 @@ def prune(
     elif isinstance(task, str):
         raise HeadscopeError("with data to choose by, give the task itself (see headscope.task)")
     wish = Wish(keep, max_drop, tune, onnx)
-    if how_named(how) is How.UNIFORM:
+    if parse_replacement(how) is Replacement.UNIFORM:
         raise HeadscopeError("a head that is removed gives zero, or its mean (--how)")
     if step is not None and step < 1:
         raise HeadscopeError(f"--step is a number of heads, 1 or more, not {step}")
@@ -120,7 +121,7 @@ def prune(
         raise HeadscopeError("fine-tuning afterwards needs a folder to work in (out)")
     if tune and not isinstance(choose, Classification | Regression):
         raise HeadscopeError(f"{choose.name} has nothing to train; --tune needs a classifier")
-    model = model if isinstance(model, Model) else load(model, head=task.head)
+    model = model if isinstance(model, Model) else load(model, top=task.top)
     model.check_length(max_length)
     ways = [way_named(one) for one in (by, *beside)]
     if ways[0] is Way.RANDOM:
@@ -147,9 +148,9 @@ def prune(
         raise RunError(f"{place} has other things in it; give a new folder")
     parts = {TEST: task, CHOICE: choose}
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         remove(model, [(0, 0)])  # a family whose heads cannot be removed says so now
-        data = HeldOut(model, parts, how_named(how), max_length, seed)
+        data = HeldOut(model, parts, parse_replacement(how), max_length, seed)
         work = Pruning(data, chosen, tuple(others), schedule, shown)
         return lambda folder: _work(work, wish, folder)
 
@@ -222,13 +223,13 @@ def _tune(work: Pruning, pruned: Model, wish: Wish, home: Path | None) -> None:
         train(pruned, task, recipe, home / CHECKPOINTS, steps)
 
 
-def _exported(pruned: Model, home: Path, wish: Wish, shown: Silent) -> dict[str, float]:
+def _exported(pruned: Model, home: Path, wish: Wish, shown: Progress) -> dict[str, float]:
     """How far the ONNX file is from the model; nothing where there is none, and why is said."""
     if not wish.onnx:
         return {}
     try:
-        with writing(home / ONNX):
-            return {"onnx": export(pruned, home / ONNX)}
+        with explain_write_errors(home / ONNX):
+            return {"onnx": export_onnx(pruned, home / ONNX)}
     except ModelError as error:
         shown.say(f"no ONNX file: {error}")
         return {}

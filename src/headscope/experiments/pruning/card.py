@@ -8,7 +8,7 @@ from typing import Any
 from headscope._util.naming import head_name
 from headscope.experiments.pruning.section import claim
 from headscope.model import Model
-from headscope.model.pruned.snippet import snippet
+from headscope.model.pruned.snippet import loading_snippet
 
 Row = dict[str, Any]
 WHY = {
@@ -57,7 +57,7 @@ def card(model: Model, study: Row, record: Row) -> str:
           if "onnx" in about else []), "",
         "## How to load it", "",
         "`headscope.load(FOLDER)`, or without headscope:", "",
-        "```python", snippet(model, "FOLDER"), "```", "",
+        "```python", loading_snippet(model, "FOLDER"), "```", "",
     ]  # fmt: skip
     return "\n".join(lines)
 

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress, Progress
 from headscope.evidence import Harvest
 from headscope.experiments._shared.held_out import BUDGET, CHOICE, TEST, HeldOut
 from headscope.experiments.gates.training import Schedule
 from headscope.experiments.pruning import orders
 from headscope.experiments.pruning.orders import Choice, Chooser, Order, Way, named, order_by
 from headscope.model import Model, disable
-from headscope.model.pruned.onnx import of_real
+from headscope.model.pruned.onnx import real_tokens
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
@@ -45,7 +45,7 @@ class Pruning:
     by: Choice = field(default_factory=lambda: Choice(Way.IMPORTANCE))
     beside: tuple[Choice, ...] = (Choice(Way.RANDOM),)
     schedule: Schedule = field(default_factory=Schedule)
-    progress: Silent = field(default_factory=Silent)
+    progress: Progress = field(default_factory=NoProgress)
 
     def __post_init__(self) -> None:
         self.ways = list(dict.fromkeys([self.by, *self.beside]))
@@ -162,9 +162,9 @@ class Pruning:
         largest, size, off = 0.0, 1.0, named(gone, model.heads)
         for batch in data.parts[TEST].batches(model, data.cases[TEST], BUDGET):
             inputs = batch.inputs(model)
-            found = of_real(pruned.network(**inputs)[0], batch.batch.real)
+            found = real_tokens(pruned.network(**inputs)[0], batch.batch.real)
             with disable(model, off, data.how, data.means):
-                expected = of_real(model.network(**inputs)[0], batch.batch.real)
+                expected = real_tokens(model.network(**inputs)[0], batch.batch.real)
             largest = max(largest, float((found - expected).abs().max()))
             size = max(size, float(expected.abs().max()))
         return largest / size

@@ -17,7 +17,7 @@ from headscope.evidence import Harvest
 from headscope.experiments.ablation.compute import PREDICTIONS, Ablation, every_head
 from headscope.experiments.gates.training import Gating, Schedule, closing_order
 from headscope.experiments.importance.compute import GATES, Importance
-from headscope.model import How, Model, disable
+from headscope.model import Model, Replacement, disable
 from headscope.tasks import Case, Task
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ class Chooser:
         work = Importance(
             model=self.model, task=self.task, attention=False, max_length=self.max_length
         )
-        with disable(self.model, named(gone, self.model.heads), How.ZERO):
+        with disable(self.model, named(gone, self.model.heads), Replacement.ZERO):
             found = _all(work.parts, work.work)
         sizes: Floats = np.abs(found.columns[GATES]).mean(0)
         if self.model.heads == 1:
@@ -114,9 +114,9 @@ class Chooser:
 
     def ablation(self, gone: Sequence[int]) -> Floats:
         """What the metric loses without a head; among equals, how far predictions move."""
-        with disable(self.model, named(gone, self.model.heads), How.ZERO):
+        with disable(self.model, named(gone, self.model.heads), Replacement.ZERO):
             variants = every_head(self.model)
-            work = Ablation(self.model, self.task, variants, How.ZERO, self.max_length)
+            work = Ablation(self.model, self.task, variants, Replacement.ZERO, self.max_length)
             predictions = _all(work.parts, work.work).columns[PREDICTIONS]
         metric, gold = work.metric, work.gold
         intact = metric(predictions[:, 0], gold)

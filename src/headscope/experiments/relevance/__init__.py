@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.analyses.confidence import Confidence
 from headscope.corpus import BUCKETS, Rules, Survey
 from headscope.evidence import Shape
@@ -14,8 +14,7 @@ from headscope.experiments._shared.loss_gradients import BATCH
 from headscope.experiments.base import Work, recorded, versions
 from headscope.experiments.importance.compute import Importance
 from headscope.experiments.relevance.compute import Relevance
-from headscope.model import Model, load
-from headscope.model.hooks.relevance_rules import EPSILON
+from headscope.model import EPSILON, Model, load
 from headscope.runs import Results, RunFolder
 from headscope.runs.found import Found
 from headscope.tasks import Task
@@ -30,7 +29,7 @@ def relevance(
     epsilon: float = EPSILON,
     max_length: int | None = None,
     seed: int = 0,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> Found:
     """How much of what a model says comes through each head, by layer-wise relevance propagation;
@@ -41,12 +40,13 @@ def relevance(
         out: a run folder, which makes it resumable; None keeps the results in memory.
         epsilon: the stabiliser of the rule for linear maps.
 
-    >>> found = relevance("minilm", task_named("tour", limit=24), progress=Silent())
+    >>> from headscope._util.progress import NoProgress
+    >>> found = relevance("minilm", task_named("tour", limit=24), progress=NoProgress())
     >>> max(one["lost"] for one in found.record["counted"]) < 1e-4
     True
     """
     task = task if isinstance(task, Task) else task_named(task)
-    model = model if isinstance(model, Model) else load(model, head=task.head)
+    model = model if isinstance(model, Model) else load(model, top=task.top)
     model.check_length(max_length)
     study = {
         "experiment": "relevance",
@@ -56,7 +56,7 @@ def relevance(
         "versions": versions(),
     }
 
-    def prepare(shown: Silent) -> Work:
+    def prepare(shown: Progress) -> Work:
         work = Relevance(
             model=model, task=task, epsilon=epsilon, max_length=max_length, seed=seed,
             progress=shown,

@@ -13,7 +13,7 @@ from headscope.evidence import Harvest, Statistic, Tally, Unit
 from headscope.experiments._shared.cases import CaseWork
 from headscope.experiments._shared.loss_gradients import BATCH, felt
 from headscope.experiments.importance.compute import GATES, statistic
-from headscope.model.hooks.relevance_rules import EPSILON, propagating
+from headscope.model import EPSILON, propagate_relevance
 from headscope.tasks import Case, CaseBatch
 
 Floats = NDArray[np.float64]
@@ -60,13 +60,13 @@ class Relevance(CaseWork):
         """(case, head) relevance; `counted`, (layer, 5), gets what went where: the score, heads,
         residual path, biases, epsilon.
         """
-        with propagating(self.model, self.epsilon) as trace:
+        with propagate_relevance(self.model, self.epsilon) as trace:
             score = self.task.explained(self.model, batch, batch.inputs(self.model)).sum()
             heads, skipped, _ = trace.relevance(score)
             whole = score.detach().item()
         for layer in range(self.model.layers):
-            parts = [whole, float(heads[layer].double().sum()),
-                     float(skipped[layer]), *trace.ledger.above(trace.numbers[layer])]  # fmt: skip
+            absorbed = trace.ledger.absorbed_since(trace.entries[layer])
+            parts = [whole, float(heads[layer].double().sum()), float(skipped[layer]), *absorbed]
             off = abs(parts[0] - sum(parts[1:])) / max(1.0, sum(abs(one) for one in parts[1:]))
             if not off <= LOST:
                 raise ModelError(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headscope._util.progress import Silent
+    from headscope._util.progress import Progress
     from headscope.corpus import Corpus
     from headscope.experiments.scan.settings import Settings
     from headscope.model import Model
@@ -22,7 +22,7 @@ def scan(
     settings: Settings | None = None,
     options: Mapping[str, object] | None = None,
     gradients: bool = False,
-    progress: Silent | None = None,
+    progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResults:
     """Watch a model read corpora: every analysis in one pass, with evidence on every number.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.analyses import Analysis, Inputs, choose, describe_class
 from headscope.corpus import Corpus
 from headscope.errors import HeadscopeError
@@ -51,7 +51,7 @@ class Scan(Experiment):
         """What identifies the scan."""
         return scan_study(self.model, self.corpora, self.kinds, self.settings, self.gradients)
 
-    def prepare(self, progress: Silent) -> None:
+    def prepare(self, progress: Progress) -> None:
         """Survey the corpora and plan the passes."""
         settings = self.settings
         self.plans = make_plans(self.model, self.corpora, self.kinds, settings, progress)
@@ -63,7 +63,7 @@ class Scan(Experiment):
         self.passes = [
             each for model in models for plan in self.plans for each in plan.passes(model)
         ]
-        if progress.heard:
+        if progress.visible:
             progress.say(forecast(self.passes))
         self.losses = [
             Importance(
@@ -105,7 +105,7 @@ class Scan(Experiment):
 
 
 def _has_masked_lm(model: Model) -> bool:
-    return model.headed is not None and model.headed.get_output_embeddings() is not None
+    return model.with_top is not None and model.with_top.get_output_embeddings() is not None
 
 
 def scan_study(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from headscope._util.progress import Silent, duration
+from headscope._util.progress import Progress, duration
 from headscope.analyses import Analysis, Inputs, Needs
 from headscope.corpus import (
     BUCKETS,
@@ -26,7 +26,7 @@ from headscope.errors import InputError
 from headscope.evidence import Harvest, Shape
 from headscope.experiments.scan.maps import MAPS, Maps
 from headscope.experiments.scan.settings import BY_NORM, Settings
-from headscope.model import Hand, LayerAttention, Model, crew_of, share
+from headscope.model import LayerAttention, Model, WorkItems, map_parallel, replicas_of
 
 SAMPLE = 8
 """Texts that are tried to tell how long a pass will take."""
@@ -42,7 +42,7 @@ def survey(
     corpus: Corpus,
     kinds: list[type[Analysis]],
     settings: Settings,
-    progress: Silent,
+    progress: Progress,
     *,
     inputs: Inputs = Inputs.TEXTS,
 ) -> Survey:
@@ -58,7 +58,7 @@ def survey(
     found.facts = {name: facts for name, facts in asked.items() if facts is not None}
     for shard in shards(model, corpus, settings, inputs):
         for pieces in shard:
-            model.check_whole(pieces, settings.max_length, corpus.paths[0])
+            model.check_not_truncated(pieces, settings.max_length, corpus.paths[0])
             if counting:
                 found.frequencies.count(pieces.words)
         found.count(shard)
@@ -91,7 +91,7 @@ def windows(model: Model, corpus: Corpus, settings: Settings) -> Iterator[Exampl
         for shard in shards(model, corpus, settings)
         for pieces in shard
     )
-    return pack(sentences, limit - model.specials)
+    return pack(sentences, limit - model.num_special_tokens)
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Pass:
     survey: Survey
     kinds: list[type[Analysis]]
     settings: Settings
-    progress: Silent
+    progress: Progress
     inputs: Inputs = Inputs.TEXTS
 
     def shards(self) -> Iterator[list[Pieces]]:
@@ -125,21 +125,21 @@ class Pass:
     def work(self, shard: list[Pieces]) -> Harvest:
         """Watch the model read one shard."""
         harvest = Harvest()
-        for part in share(self.crew, self.batches(shard), self._read):
+        for part in map_parallel(self.replicas, self.batches(shard), self._read):
             harvest.merge(part)
         return harvest
 
     @cached_property
-    def crew(self) -> list[Model]:
+    def replicas(self) -> list[Model]:
         """Those who read."""
-        return crew_of(self.model)
+        return replicas_of(self.model)
 
     def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
         """The texts of a shard by like length."""
         places = plan([len(pieces) for pieces in shard], self.settings.budget)
         return [[shard[place] for place in some] for some in places]
 
-    def _read(self, model: Model, batches: Hand[list[Pieces]]) -> Harvest:
+    def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> Harvest:
         """Watch a model read some batches."""
         shard = [pieces for some in batches.items for pieces in some]
         watching = Watching(self, shard)
@@ -161,7 +161,7 @@ class Pass:
         return analyses
 
     def seconds(self) -> float:
-        """How long one reader would take, from a few texts spread over the first shard."""
+        """Replacement long one reader would take, from a few texts spread over the first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
         batches = plan([len(pieces) for pieces in sample], self.settings.budget)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headscope._util.progress import Silent
+from headscope._util.progress import Progress
 from headscope.analyses import Analysis, Inputs, Needs
 from headscope.corpus import Corpus, Survey, repeated_tokens
 from headscope.corpus.readers import readers
@@ -23,7 +23,7 @@ def check(model: Model, corpora: list[Corpus], settings: Settings) -> None:
     for name in names:
         if names.count(name) > 1:
             raise HeadscopeError(f"two corpora are called {name!r}; rename one of the files")
-    if settings.weights == BY_NORM and not model.gives_values:
+    if settings.weights == BY_NORM and not model.exposes_values:
         raise HeadscopeError(
             f"the value vectors of {model.name} are not where headscope would find them, so its "
             "attention cannot be weighted by their norms"
@@ -44,7 +44,7 @@ class Plan:
     parts: dict[Inputs, tuple[list[type[Analysis]], Survey]]
     left_out: dict[str, str]
     settings: Settings
-    progress: Silent
+    progress: Progress
 
     def passes(self, model: Model) -> Iterator[Pass]:
         """The passes of a model over the corpus."""
@@ -57,7 +57,7 @@ def make_plans(
     corpora: list[Corpus],
     kinds: list[type[Analysis]],
     settings: Settings,
-    progress: Silent,
+    progress: Progress,
 ) -> list[Plan]:
     """What will be done with each corpus, after a survey of all of them."""
     plans = [_plan(model, corpus, kinds, settings, progress) for corpus in corpora]
@@ -70,7 +70,7 @@ def make_plans(
 
 
 def _repeated(
-    model: Model, kinds: list[type[Analysis]], settings: Settings, progress: Silent
+    model: Model, kinds: list[type[Analysis]], settings: Settings, progress: Progress
 ) -> Plan:
     """What is done with no corpus at all, but with random tokens that come twice."""
     surveyed = Survey(settings.conventions)
@@ -85,7 +85,7 @@ def _plan(
     corpus: Corpus,
     kinds: list[type[Analysis]],
     settings: Settings,
-    progress: Silent,
+    progress: Progress,
 ) -> Plan:
     """Survey a corpus and keep the analyses that its annotation allows."""
     texts = survey(model, corpus, _of(kinds, Inputs.TEXTS), settings, progress)
@@ -110,7 +110,7 @@ def _plan(
 
 def _missing(kind: type[Analysis], texts: Survey, model: Model) -> str | None:
     """Why an analysis cannot be done on a corpus."""
-    if Needs.VALUES in kind.needs and not model.gives_values:
+    if Needs.VALUES in kind.needs and not model.exposes_values:
         return f"the value vectors of {model.name} are not where headscope would find them"
     if kind.annotation is not None and not texts.annotated[kind.annotation]:
         return f"the corpus has no {kind.annotation}"

@@ -19,7 +19,7 @@ WEIGHTS = (ATTENTION, BY_NORM)
 
 @dataclass(frozen=True)
 class Settings:
-    """How a scan is done; part of what identifies a run.
+    """Replacement a scan is done; part of what identifies a run.
 
     Attributes:
         max_length: cut texts to this many pieces; None: the model's limit, and a longer text is

@@ -1,11 +1,9 @@
-"""One small file per family of architectures: everything that depends on it, and nothing else."""
+"""Adapters: one small file per family of architectures, and all that headscope knows of it.
 
-from importlib import import_module
-from pkgutil import iter_modules
+A file of this package that assigns an `Adapter` to a name is found automatically. Other
+packages call `register`.
+"""
 
-from headscope.model.adapters.base import Adapter, Route, families, family_of
+from headscope.model.adapters.base import Adapter, Route, families, family_of, register
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
-
-__all__ = ["Adapter", "Route", "families", "family_of"]
+__all__ = ["Adapter", "Route", "families", "family_of", "register"]

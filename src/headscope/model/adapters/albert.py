@@ -1,5 +1,5 @@
-"""ALBERT: one attention module runs for all layers, so a layer is known by its turn."""
+"""ALBERT: all layers share one attention module, so layers are counted as they run."""
 
-from headscope.model.adapters.base import Adapter, register
+from headscope.model.adapters.base import Adapter
 
-ALBERT = register(Adapter("albert", output="attention.dense", feed="ffn"))
+ALBERT = Adapter("albert", output_projection="attention.dense", mlp_module="ffn")

@@ -1,13 +1,11 @@
-"""BERT and what shares its code to the letter."""
+"""BERT."""
 
-from headscope.model.adapters.base import Adapter, register
+from headscope.model.adapters.base import Adapter
 
-BERT = register(
-    Adapter(
-        "bert",
-        output="attention.output.dense",
-        feed="intermediate",
-        core="attention.self",
-        into=("query", "key", "value"),
-    )
+BERT = Adapter(
+    "bert",
+    output_projection="attention.output.dense",
+    mlp_module="intermediate",
+    attention_module="attention.self",
+    qkv_modules=("query", "key", "value"),
 )

@@ -1,17 +1,15 @@
-"""DeBERTa v2 and v3: disentangled attention, which no registered function could compute."""
+"""DeBERTa v2 and v3: disentangled attention, which no registered attention function computes."""
 
-from headscope.model.adapters.base import Adapter, Route, register
+from headscope.model.adapters.base import Adapter, Route
 
-DEBERTA_V2 = register(
-    Adapter(
-        "deberta-v2",
-        Route.HOOK,
-        attention="DisentangledSelfAttention",
-        output="attention.output.dense",
-        feed="intermediate",
-        value="attention.self.value_proj",
-        core="attention.self",
-        into=("query_proj", "key_proj", "value_proj", "pos_key_proj", "pos_query_proj"),
-        count="num_attention_heads",
-    )
+DEBERTA_V2 = Adapter(
+    "deberta-v2",
+    Route.HOOK,
+    attention_class="DisentangledSelfAttention",
+    output_projection="attention.output.dense",
+    mlp_module="intermediate",
+    value_projection="attention.self.value_proj",
+    attention_module="attention.self",
+    qkv_modules=("query_proj", "key_proj", "value_proj", "pos_key_proj", "pos_query_proj"),
+    num_heads_attr="num_attention_heads",
 )

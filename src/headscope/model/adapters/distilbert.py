@@ -1,13 +1,11 @@
-"""DistilBERT: no segments, no layer numbers on its modules."""
+"""DistilBERT: no segment embeddings, no layer index on its modules."""
 
-from headscope.model.adapters.base import Adapter, register
+from headscope.model.adapters.base import Adapter
 
-DISTILBERT = register(
-    Adapter(
-        "distilbert",
-        output="attention.out_lin",
-        feed="ffn",
-        core="attention",
-        into=("q_lin", "k_lin", "v_lin"),
-    )
+DISTILBERT = Adapter(
+    "distilbert",
+    output_projection="attention.out_lin",
+    mlp_module="ffn",
+    attention_module="attention",
+    qkv_modules=("q_lin", "k_lin", "v_lin"),
 )

@@ -1,8 +1,7 @@
-"""ELECTRA: BERT's attention, embeddings of a size of their own."""
+"""ELECTRA: the attention of BERT; only the size of the embeddings differs."""
 
 from dataclasses import replace
 
-from headscope.model.adapters.base import register
 from headscope.model.adapters.bert import BERT
 
-ELECTRA = register(replace(BERT, family="electra"))
+ELECTRA = replace(BERT, family="electra")

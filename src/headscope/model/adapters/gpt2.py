@@ -1,9 +1,12 @@
-"""GPT-2: a decoder; the mask is causal, the first token serves as the attention sink."""
+"""GPT-2: a decoder with a causal mask, whose first token serves as the attention sink."""
 
-from headscope.model.adapters.base import Adapter, register
+from headscope.model.adapters.base import Adapter
 
-GPT2 = register(
-    Adapter(
-        "gpt2", output="attn.c_proj", feed="mlp", core="attn", into=("c_attn",), width="split_size"
-    )
+GPT2 = Adapter(
+    "gpt2",
+    output_projection="attn.c_proj",
+    mlp_module="mlp",
+    attention_module="attn",
+    qkv_modules=("c_attn",),
+    all_head_size_attr="split_size",
 )

@@ -1,7 +1,11 @@
-"""ModernBERT: rotary positions; most layers see a window only, which the mask carries."""
+"""ModernBERT: rotary positions; most layers attend to a local window, which is in the mask."""
 
-from headscope.model.adapters.base import Adapter, register
+from headscope.model.adapters.base import Adapter
 
-MODERNBERT = register(
-    Adapter("modernbert", output="attn.Wo", feed="mlp", core="attn", into=("Wqkv",))
+MODERNBERT = Adapter(
+    "modernbert",
+    output_projection="attn.Wo",
+    mlp_module="mlp",
+    attention_module="attn",
+    qkv_modules=("Wqkv",),
 )

@@ -1,19 +1,17 @@
-"""MPNet: its attention adds a position bias of its own and calls no registered function."""
+"""MPNet: its attention adds a relative position bias and calls no registered function."""
 
-from headscope.model.adapters.base import Adapter, Route, register
+from headscope.model.adapters.base import Adapter, Route
 
-MPNET = register(
-    Adapter(
-        "mpnet",
-        Route.HOOK,
-        attention="MPNetSelfAttention",
-        reserved=2,
-        output="attention.attn.o",
-        feed="intermediate",
-        value="attention.attn.v",
-        core="attention.attn",
-        into=("q", "k", "v"),
-        width="all_head_size",
-        bias=2,
-    )
+MPNET = Adapter(
+    "mpnet",
+    Route.HOOK,
+    attention_class="MPNetSelfAttention",
+    reserved_positions=2,
+    output_projection="attention.attn.o",
+    mlp_module="intermediate",
+    value_projection="attention.attn.v",
+    attention_module="attention.attn",
+    qkv_modules=("q", "k", "v"),
+    all_head_size_attr="all_head_size",
+    head_bias_argument=2,
 )

@@ -1,1 +1,1 @@
-"""Hooks into a model: the tap on its attention, its heads' outputs, gradients, relevance."""
+"""Hooks: observe attention, replace head outputs, run variants, follow gradients and relevance."""

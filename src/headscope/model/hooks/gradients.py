@@ -1,7 +1,6 @@
-"""Live attention: weights that are still part of the graph, so that a loss can be followed to them.
+"""Gates on heads and attention weights that stay in the graph, for gradients of a loss.
 
-Nothing is watched here as it streams by: what a layer's heads did is kept until the gradient of a
-loss has come back, and then let go.
+Unlike a tap, this keeps the attention of all layers until the gradient has been computed.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from transformers import PreTrainedModel
 from headscope.model.adapters import Adapter
 from headscope.model.attention import Visible
 from headscope.model.batch import Batch
-from headscope.model.hooks.head_outputs import HeadOutputs, changing
+from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.hooks.tap import Tap, installed, lock_of
-from headscope.model.loading import Model
+from headscope.model.model import Model
 
 
-class Live(Tap):
-    """A tap that keeps the weights of a batch, attached to the graph.
+class DifferentiableTap(Tap):
+    """A tap that keeps the attention weights of a batch as part of the graph.
 
     Attributes:
-        weights: of each layer, (example, head, query, key).
-        masks: of each layer, what its queries may see.
+        weights: for each layer, (example, head, query, key).
+        masks: for each layer, which keys its queries may see.
     """
 
     def __init__(self, model: PreTrainedModel, adapter: Adapter) -> None:
@@ -37,7 +36,7 @@ class Live(Tap):
         self.masks: list[Visible] = []
 
     def begin(self, batch: Batch) -> None:
-        """Be ready for a batch; forget the one before."""
+        """Discard the previous batch and prepare for the next one."""
         self.batch, self.seen, self.weights, self.masks = batch, {}, [], []
 
     def show(
@@ -48,14 +47,14 @@ class Live(Tap):
         value: Tensor | None,
         scores: Tensor | None = None,
     ) -> None:
-        """Keep one layer."""
+        """Keep the weights (example, head, query, key) of a layer."""
         self.weights.append(weights)
         self.masks.append(self.visible(mask))
 
     def weigh(
         self, query: Tensor, key: Tensor, scaling: float, biases: list[Tensor]
     ) -> tuple[Tensor, Tensor]:
-        """The same as a tap's, in memory of its own and in the graph."""
+        """(example, head, query, key) weights and scores, in the graph and in their own memory."""
         scores = torch.matmul(query.float() * scaling, key.float().mT)
         for bias in biases:
             scores = scores + bias
@@ -64,58 +63,55 @@ class Live(Tap):
 
 @dataclass
 class Gates:
-    """Gates of 1 on the output of every head, one a text, for gradients to come back to.
+    """Gates of 1 on the output of every head, separate for each text, that receive gradients.
 
     Attributes:
         values: (layer, example, head)
-        live: the attention of the batch, where it was asked for.
+        attention: the attention weights of the batch, if they were asked for.
     """
 
     values: Tensor
-    live: Live | None = None
+    attention: DifferentiableTap | None = None
 
 
 @contextmanager
-def gated(model: Model, batch: Batch, *, attention: bool = False) -> Iterator[Gates]:
-    """Have every head of a model multiplied by a gate of 1 for the time of a `with`.
+def gate_heads(model: Model, batch: Batch, *, attention: bool = False) -> Iterator[Gates]:
+    """Multiply the output of every head by a gate of 1 for the duration of a `with`.
 
     Args:
-        attention: keep the weights as well, for the gradient of a loss by attention.
+        batch: the batch that the model is going to read.
+        attention: also keep the attention weights, for the gradient of a loss by attention.
     """
-    ones = torch.ones(
-        model.layers, len(batch.ids), model.heads, device=batch.ids.device, requires_grad=True
-    )
-    gates = Gates(ones)
-    with lock_of(model.network), ExitStack() as stack:
+    shape = (model.layers, len(batch.ids), model.heads)
+    gates = Gates(torch.ones(shape, device=batch.ids.device, requires_grad=True))
+    with lock_of(model.network), ExitStack() as undo:
         if attention:
-            gates.live = Live(model.network, model.adapter)
-            stack.enter_context(installed(gates.live))
-            gates.live.begin(batch)
-            embed = model.network.get_input_embeddings()
-            stack.callback(embed.register_forward_hook(_attached).remove)
-        stack.enter_context(scaled(model, ones))
+            gates.attention = DifferentiableTap(model.network, model.adapter)
+            undo.enter_context(installed(gates.attention))
+            gates.attention.begin(batch)
+            embeddings = model.network.get_input_embeddings()
+            undo.callback(embeddings.register_forward_hook(_require_gradient).remove)
+        undo.enter_context(scale_heads(model, gates.values))
         yield gates
 
 
 @contextmanager
-def scaled(model: Model, values: Tensor) -> Iterator[None]:
-    """Have the output of every head multiplied by a number for the time of a `with`.
+def scale_heads(model: Model, values: Tensor) -> Iterator[None]:
+    """Multiply the output of every head by a number for the duration of a `with`.
 
     Args:
-        values: (layer, example, head), in the graph or not.
+        values: (layer, example or 1, head) factors, which may require gradients.
     """
 
-    def change(outputs: HeadOutputs) -> Tensor:
+    def scale(outputs: HeadOutputs) -> Tensor:
         gate = values[outputs.layer].to(outputs.context.dtype)
         return outputs.context * gate[:, None, :, None]
 
-    with (
-        lock_of(model.network),
-        changing(model.network, model.adapter, model.heads, change),
-    ):
+    interception = intercept_head_outputs(model.network, model.adapter, model.heads, scale)
+    with lock_of(model.network), interception:
         yield
 
 
-def _attached(_: nn.Module, __: Any, output: Tensor) -> Tensor:
-    """Embeddings that belong to a graph even where the weights are frozen."""
+def _require_gradient(_: nn.Module, __: Any, output: Tensor) -> Tensor:
+    """Embeddings that belong to a graph even if the weights are frozen."""
     return output if output.requires_grad else output.requires_grad_()

@@ -24,8 +24,8 @@ from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
 from headscope.model.attention import LayerAttention, Visible
 from headscope.model.batch import Batch
-from headscope.model.hooks.head_outputs import OPEN, route
-from headscope.model.hooks.norms import Norms
+from headscope.model.hooks.head_outputs import active_interceptor, route_attention
+from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.pruned.shrink import check_intact
 
@@ -42,7 +42,7 @@ def lock_of(model: nn.Module) -> threading.RLock:
 
 
 @contextmanager
-def held(network: nn.Module) -> Iterator[None]:
+def exclusive(network: nn.Module) -> Iterator[None]:
     """For the time of a `with` nobody else has the network, and dropout is off."""
     with lock_of(network):
         training = network.training
@@ -65,9 +65,9 @@ class Tap:
         self.value: Tensor | None = None
 
     @cached_property
-    def norms(self) -> Norms:
+    def norms(self) -> TransformedNorms:
         """What tells how much a token can give."""
-        return Norms(self.model, self.adapter)
+        return TransformedNorms(self.model, self.adapter)
 
     @torch.inference_mode()
     def forward(self, batch: Batch) -> Tensor:
@@ -147,8 +147,8 @@ class Tap:
         Returns:
             (example, query, head, size) and None: the weights are not kept.
         """
-        if outlet := OPEN.get(self.model):
-            outlet.see(value, attention_mask)
+        if interceptor := active_interceptor(self.model):
+            interceptor.set_values(value, attention_mask)
         given = value
         groups = query.shape[1] // key.shape[1]
         if groups > 1:  # grouped-query attention: several heads share keys and values
@@ -192,9 +192,9 @@ def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Itera
 def installed(tap: Tap) -> Iterator[None]:
     """Have a tap see its model's attention for the time of a `with`."""
     check_intact(tap.model)
-    with held(tap.model), ExitStack() as undo:
+    with exclusive(tap.model), ExitStack() as undo:
         if tap.adapter.route is Route.FUNCTION:
-            route(tap.model, tap.attend, undo)
+            route_attention(tap.model, tap.attend, undo)
         else:
             _hook(tap.model, tap.adapter, tap, undo)
         yield
@@ -202,7 +202,7 @@ def installed(tap: Tap) -> Iterator[None]:
 
 def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -> None:
     """Ask every attention module for its weights and look at what it returns."""
-    modules = [m for m in model.modules() if type(m).__name__ == adapter.attention]
+    modules = [m for m in model.modules() if type(m).__name__ == adapter.attention_class]
 
     def ask(
         module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]
@@ -222,9 +222,9 @@ def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -
     def keep(_: nn.Module, __: Any, output: Tensor) -> None:
         tap.value = output
 
-    if adapter.value:
+    if adapter.value_projection:
         for block in adapter.blocks(model):
-            value = block.get_submodule(adapter.value)
+            value = block.get_submodule(adapter.value_projection)
             undo.callback(value.register_forward_hook(keep).remove)
     for module in modules:
         undo.callback(module.register_forward_pre_hook(ask, with_kwargs=True).remove)

@@ -1,10 +1,10 @@
-"""The fork: many variants of a model, each with something off in one layer, for little.
+"""Running many variants of a model at little cost, each with some heads of one layer off.
 
-One pass through the intact model computes, layer by layer, what every variant of that layer would
-hand on: the attention is shared, only the output projection and what follows in the layer is done
-for each. Then, for each layer, all its variants go through the layers above as one batch. What a
-variant shares with the intact model is so computed once. Where the task reads the first token
-alone, the last layer is computed for that token alone.
+One pass through the intact model computes, layer by layer, the output of every variant of that
+layer: the attention is shared, and only the output projection and what follows it in the layer is
+computed for each variant. Then, for each layer, all its variants pass through the layers above as
+one batch. What a variant shares with the intact model is thus computed once. If the task reads
+only the first token, the last layer is computed for that token only.
 """
 
 from __future__ import annotations
@@ -17,35 +17,38 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.model.disabling import How, replaced
-from headscope.model.hooks.head_outputs import HeadOutputs, Layers, changing
-from headscope.model.hooks.tap import held
-from headscope.model.loading import Model
+from headscope.model.disabling import replacement_outputs
+from headscope.model.hooks.head_outputs import HeadOutputs, LayerCounter, intercept_head_outputs
+from headscope.model.hooks.tap import exclusive
+from headscope.model.model import Model
+from headscope.model.replacement import Replacement
 
-Inputs = dict[str, Tensor]
-Run = Callable[[Inputs, int], Tensor]
-"""Runs the network on inputs that stand so many times one after the other, and reads what the
-task wants: (times, case, ...)."""
+ModelInputs = dict[str, Tensor]
+Forward = Callable[[ModelInputs, int], Tensor]
+"""Runs the network on inputs that are repeated a number of times, one repetition after the other,
+and returns what the task reads: (repetition, case, ...)."""
 
 
-class Fork:
+class VariantRunner:
     """Runs a model and all its variants on the same inputs.
 
     Args:
-        variants: by layer, the sets of heads of that layer to switch off, one set a variant.
-        first_only: whether the task reads the first token's output alone.
+        variants: by layer, one set of heads for each variant: those that are switched off.
+        how: what replaces the output of a head that is switched off.
+        means: (layer, head, size) mean output of each head, for `Replacement.MEAN`.
+        first_only: whether the task reads only the output of the first token.
     """
 
     def __init__(
         self,
         model: Model,
         variants: Mapping[int, Sequence[Sequence[int]]],
-        how: How = How.UNIFORM,
+        how: Replacement = Replacement.UNIFORM,
         means: Tensor | None = None,
         first_only: bool = False,
     ) -> None:
         self.model, self.how, self.means, self.first_only = model, how, means, first_only
-        self._like: Callable[[Tensor], Any] = lambda hidden: hidden
+        self._as_block_output: Callable[[Tensor], Any] = lambda hidden: hidden
         device = model.network.device
         self.variants = {
             layer: [torch.tensor(heads, device=device) for heads in sets]
@@ -54,133 +57,145 @@ class Fork:
         }
 
     @torch.inference_mode()
-    def __call__(self, inputs: Inputs, run: Run) -> tuple[Tensor, dict[int, Tensor]]:
-        """What the task reads from the intact model, (case, ...), and from the variants of each
-        layer, (variant, case, ...).
+    def __call__(self, inputs: ModelInputs, forward: Forward) -> tuple[Tensor, dict[int, Tensor]]:
+        """Run the intact model and all variants.
+
+        Returns:
+            What the task reads from the intact model, (case, ...), and by layer from the variants
+            of that layer, (variant, case, ...).
         """
-        with held(self.model.network):
-            intact, kept = self._intact(inputs, run)
-            found = {}
-            for layer in sorted(kept):
-                states = kept.pop(layer)
-                times = len(states)
-                many = {name: _repeat(one, times) for name, one in inputs.items()}
+        with exclusive(self.model.network):
+            intact, hidden_states = self._run_intact(inputs, forward)
+            outputs = {}
+            for layer in sorted(hidden_states):
+                states = hidden_states.pop(layer)
+                count = len(states)
+                repeated = {name: _repeat(tensor, count) for name, tensor in inputs.items()}
                 with self._resumed(layer, states.flatten(0, 1)):
-                    found[layer] = run(many, times)
-            return intact, found
+                    outputs[layer] = forward(repeated, count)
+            return intact, outputs
 
-    def _intact(self, inputs: Inputs, run: Run) -> tuple[Tensor, dict[int, Tensor]]:
-        """The intact pass, and what the variants of each layer hand on: (variant, example, token,
-        hidden).
+    def _run_intact(
+        self, inputs: ModelInputs, forward: Forward
+    ) -> tuple[Tensor, dict[int, Tensor]]:
+        """What the task reads from the intact model, and by layer the outputs of the layer's
+        variants: (variant, example, token, hidden).
         """
-        kept: dict[int, Tensor] = {}
-
-        def expand(outputs: HeadOutputs) -> Tensor:
-            context = self._rows(outputs.layer, outputs.context)
-            if outputs.layer not in self.variants:
-                return context
-            sets = self.variants[outputs.layer]
-            made = context.unsqueeze(0).repeat(len(sets) + 1, 1, 1, 1, 1)
-            every = torch.arange(self.model.heads, device=context.device)
-            instead = replaced(outputs, every, self.how, self.means)
-            if instead.shape[1] > 1:  # not the same for all queries
-                instead = self._rows(outputs.layer, instead)
-            for place, heads in enumerate(sets, 1):
-                made[place, :, :, heads] = instead[:, :, heads].to(made.dtype)
-            return made
-
-        network = self.model.network
+        hidden_states: dict[int, Tensor] = {}
         with ExitStack() as undo:
-            arguments = (network, self.model.adapter, self.model.heads, expand)
-            outlet = undo.enter_context(changing(*arguments))
+            interceptor = undo.enter_context(
+                intercept_head_outputs(
+                    self.model.network, self.model.adapter, self.model.heads, self._add_variants
+                )
+            )
 
-            def keep(_: nn.Module, __: Any, output: Any) -> Any:
+            def split_off(_: nn.Module, __: Any, output: Any) -> Any:
                 hidden = _hidden(output)
-                if outlet.layer in self.variants:
-                    kept[outlet.layer], hidden = hidden[1:], hidden[0]
-                self._like = partial(_like, output)
-                return self._like(hidden)
+                if interceptor.layer in self.variants:
+                    hidden_states[interceptor.layer], hidden = hidden[1:], hidden[0]
+                self._as_block_output = partial(_like, output)
+                return self._as_block_output(hidden)
 
-            for block in outlet.blocks:
-                undo.callback(block.register_forward_hook(keep).remove)
-            self._cut(outlet, outlet.adapter.feed, undo)
-            return run(inputs, 1)[0], kept
+            for block in interceptor.blocks:
+                undo.callback(block.register_forward_hook(split_off).remove)
+            self._cut(interceptor, interceptor.adapter.mlp_module, undo)
+            return forward(inputs, 1)[0], hidden_states
+
+    def _add_variants(self, outputs: HeadOutputs) -> Tensor:
+        """(1 + variant, example, query, head, size) head outputs of the intact model, followed by
+        those of the variants of this layer.
+        """
+        context = self._rows(outputs.layer, outputs.context)
+        if outputs.layer not in self.variants:
+            return context
+        sets = self.variants[outputs.layer]
+        contexts = context.unsqueeze(0).repeat(len(sets) + 1, 1, 1, 1, 1)
+        all_heads = torch.arange(self.model.heads, device=context.device)
+        substitute = replacement_outputs(outputs, all_heads, self.how, self.means)
+        if substitute.shape[1] > 1:  # not the same for all queries
+            substitute = self._rows(outputs.layer, substitute)
+        for number, heads in enumerate(sets, 1):
+            contexts[number, :, :, heads] = substitute[:, :, heads].to(contexts.dtype)
+        return contexts
 
     @contextmanager
     def _resumed(self, layer: int, states: Tensor) -> Iterator[None]:
-        """Have the blocks up to `layer` give what is known instead of working."""
-        layers = Layers(self.model.network, self.model.adapter)
+        """Skip the blocks up to `layer`, whose output is `states`, (example, token, hidden)."""
+        counter = LayerCounter(self.model.network, self.model.adapter)
 
-        def instead(forward: Callable[..., Any]) -> Callable[..., Any]:
+        def skipping(forward: Callable[..., Any]) -> Callable[..., Any]:
             def resume(*arguments: Any, **options: Any) -> Any:
-                if layers.layer > layer:
+                if counter.layer > layer:
                     return forward(*arguments, **options)
                 hidden = arguments[0] if arguments else options["hidden_states"]
-                return self._like(states if layers.layer == layer else hidden)
+                return self._as_block_output(states if counter.layer == layer else hidden)
 
             return resume
 
         with ExitStack() as undo:
-            layers.count(undo)
-            for block in layers.blocks:
+            counter.count_layers(undo)
+            for block in counter.blocks:
                 undo.callback(delattr, block, "forward")
-                block.forward = instead(block.forward)
-            for path in (layers.adapter.output, layers.adapter.feed):
-                self._cut(layers, path, undo)
+                block.forward = skipping(block.forward)
+            for path in (counter.adapter.output_projection, counter.adapter.mlp_module):
+                self._cut(counter, path, undo)
             yield
 
     def _rows(self, layer: int, context: Tensor) -> Tensor:
-        """Only the first query in the last layer, where nothing else is read."""
+        """Only the first query in the last layer, if the task reads nothing else."""
         last = self.first_only and layer == self.model.layers - 1
         return context[:, :1] if last else context
 
-    def _cut(self, layers: Layers, path: str, undo: ExitStack) -> None:
-        """Have a part of the last layer see the first token alone, where nothing else is read.
+    def _cut(self, counter: LayerCounter, path: str, undo: ExitStack) -> None:
+        """Let a module of the last layer see only the first token, if the task reads nothing else.
 
-        The residual path still has every token; what becomes of the others there is not read.
+        The residual path still has every token; the others are not read there.
         """
         if not self.first_only:
             return
 
         def cut(_: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-            if layers.layer < self.model.layers - 1:
+            if counter.layer < self.model.layers - 1:
                 return arguments
             return (arguments[0][..., :1, :], *arguments[1:])
 
-        for block in layers.blocks:
+        for block in counter.blocks:
             undo.callback(block.get_submodule(path).register_forward_pre_hook(cut).remove)
 
 
 @torch.inference_mode()
-def reads_first_only(model: Model, inputs: Inputs, run: Run) -> bool:
-    """Whether what the task reads depends on the last layer's first token alone, found by trying:
-    the other tokens' outputs are set to zero.
-    """
-    layers = Layers(model.network, model.adapter)
+def reads_first_only(model: Model, inputs: ModelInputs, forward: Forward) -> bool:
+    """Whether the task reads only the first token of the last layer's output.
 
-    def blank(_: nn.Module, __: Any, output: Any) -> Any:
-        if layers.layer < model.layers - 1:
+    Found by experiment: the outputs of the other tokens are set to zero.
+    """
+    counter = LayerCounter(model.network, model.adapter)
+
+    def blank_others(_: nn.Module, __: Any, output: Any) -> Any:
+        if counter.layer < model.layers - 1:
             return output
         hidden = _hidden(output).clone()
         hidden[:, 1:] = 0
         return _like(output, hidden)
 
-    with held(model.network), ExitStack() as undo:
-        before = run(inputs, 1)
-        layers.count(undo)
-        for block in layers.blocks:
-            undo.callback(block.register_forward_hook(blank).remove)
-        return torch.equal(before, run(inputs, 1))
+    with exclusive(model.network), ExitStack() as undo:
+        expected = forward(inputs, 1)
+        counter.count_layers(undo)
+        for block in counter.blocks:
+            undo.callback(block.register_forward_hook(blank_others).remove)
+        return torch.equal(expected, forward(inputs, 1))
 
 
 def _hidden(output: Any) -> Tensor:
+    """The hidden states in the output of a block."""
     hidden: Tensor = output[0] if isinstance(output, tuple) else output
     return hidden
 
 
 def _like(output: Any, hidden: Tensor) -> Any:
+    """The output of a block with other hidden states."""
     return (hidden, *output[1:]) if isinstance(output, tuple) else hidden
 
 
-def _repeat(one: Tensor, times: int) -> Tensor:
-    return one.repeat(times, *[1] * (one.dim() - 1))
+def _repeat(tensor: Tensor, times: int) -> Tensor:
+    return tensor.repeat(times, *[1] * (tensor.dim() - 1))

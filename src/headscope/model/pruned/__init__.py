@@ -1,1 +1,1 @@
-"""A model without some of its heads: removing, saving, loading, exporting."""
+"""Pruned models: heads removed for good, saved and exported."""

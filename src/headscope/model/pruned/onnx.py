@@ -1,4 +1,4 @@
-"""A model as an ONNX file, for whoever runs it without torch."""
+"""Exporting a model to ONNX, to run it without torch."""
 
 from __future__ import annotations
 
@@ -15,86 +15,100 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headscope._util.atomic import PART
+from headscope._util.atomic import PARTIAL_SUFFIX
 from headscope.corpus import Example
 from headscope.errors import ModelError
-from headscope.model.loading import Model
+from headscope.model.model import Model
 
-NEEDED = ("onnx", "onnxscript", "onnxruntime")
+REQUIRED_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 OUTPUT = "output"
-EQUAL = 1e-4
-"""How far the file's outputs may be from the model's, relative to the largest."""
+TOLERANCE = 1e-4
+"""Largest accepted difference between the outputs of file and model, relative to the largest."""
 
 
 def can_export() -> bool:
-    """Whether what an ONNX file needs is installed."""
-    return all(find_spec(name) is not None for name in NEEDED)
+    """Whether the packages that the export needs are installed."""
+    return all(find_spec(name) is not None for name in REQUIRED_PACKAGES)
 
 
-def export(model: Model, path: Path) -> float:
-    """Write a model as an ONNX file that takes texts of any number and length.
+def export_onnx(model: Model, path: Path) -> float:
+    """Export a model to an ONNX file that accepts any number of texts of any length.
 
-    The file's inputs have the names of the tokenizer's; its output is the model's first: logits,
-    or the states of the last layer.
+    The inputs are named as those of the tokenizer. The output is the first of the model: logits,
+    or the hidden states of the last layer.
 
     Returns:
-        How far its outputs, run by onnxruntime, are from the model's, relative to the largest.
+        The difference between the outputs of the file, run by onnxruntime, and those of the model
+        (see `output_difference`).
     """
     if not can_export():
         raise ModelError(
             "an ONNX file needs onnx, onnxscript and onnxruntime: pip install 'headscope[onnx]'"
         )
-    texts = [Example("1", text="a b c d e"), Example("2", text="a b")]
-    inputs = _inputs(model, texts)
-    free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
-    part = path.with_name(path.name + PART)
+    part = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
-        try:
-            with hushed():
-                torch.onnx.export(
-                    _Called(model.whole, tuple(inputs)),
-                    tuple(inputs.values()),
-                    part,
-                    input_names=list(inputs),
-                    output_names=[OUTPUT],
-                    dynamic_shapes=(tuple(free for _ in inputs),),
-                    dynamo=True,
-                    external_data=False,
-                )
-        except (RuntimeError, ValueError, TypeError, AssertionError) as error:
-            raise ModelError(f"torch cannot write it ({type(error).__name__})") from error
-        far = difference(model, part)
-        if far > EQUAL:
-            raise ModelError(f"the ONNX file's outputs differ from the model's by {far:.1e}")
+        _write_onnx(model, part)
+        difference = output_difference(model, part)
+        if difference > TOLERANCE:
+            raise ModelError(f"the ONNX file's outputs differ from the model's by {difference:.1e}")
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    return far
+    return difference
 
 
-def difference(model: Model, path: Path) -> float:
-    """How far the outputs of a file are from the model's, on texts of other lengths than it was
-    made with, relative to the largest.
+def _write_onnx(model: Model, path: Path) -> None:
+    inputs = _inputs(model, [Example("1", text="a b c d e"), Example("2", text="a b")])
+    any_size = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    try:
+        with quiet_exporter():
+            torch.onnx.export(
+                _PositionalCall(model.whole, tuple(inputs)),
+                tuple(inputs.values()),
+                path,
+                input_names=list(inputs),
+                output_names=[OUTPUT],
+                dynamic_shapes=(tuple(any_size for _ in inputs),),
+                dynamo=True,
+                external_data=False,
+            )
+    except (RuntimeError, ValueError, TypeError, AssertionError) as error:
+        raise ModelError(f"torch cannot export it ({type(error).__name__})") from error
+
+
+def output_difference(model: Model, path: Path) -> float:
+    """The largest difference between the outputs of an ONNX file and those of its model.
+
+    It is relative to the largest output (at least 1), and measured on texts of other lengths than
+    those of the export.
     """
     texts = [Example(str(size), text="b a c " * size) for size in (5, 1, 3)]
     inputs = _inputs(model, texts)
-    session = run_by_onnx(path)
-    found = session.run(None, {name: one.cpu().numpy() for name, one in inputs.items()})[0]
+    arrays = {name: tensor.cpu().numpy() for name, tensor in inputs.items()}
+    from_file = torch.from_numpy(onnx_session(path).run(None, arrays)[0])
     with torch.inference_mode():
-        whole = model.whole(**inputs)[0]
+        from_model = model.whole(**inputs)[0]
     real = inputs["attention_mask"].bool()
-    expected = of_real(whole, real).cpu().numpy()
-    found = of_real(torch.from_numpy(found), real.cpu()).numpy()
-    return float(np.abs(found - expected).max() / max(1.0, np.abs(expected).max()))
+    expected = real_tokens(from_model, real).cpu().numpy()
+    exported = real_tokens(from_file, real.cpu()).numpy()
+    return float(np.abs(exported - expected).max() / max(1.0, np.abs(expected).max()))
 
 
-def of_real(output: Tensor, real: Tensor) -> Tensor:
-    """An output without what it has for padding, where it has something for each token."""
+def real_tokens(output: Tensor, real: Tensor) -> Tensor:
+    """An output without its rows for padding; unchanged if it has no row for each token.
+
+    Args:
+        output: (example, token, ...) or (example, ...)
+        real: (example, token) False on padding.
+
+    >>> real_tokens(torch.ones(1, 3, 8), torch.tensor([[True, True, False]])).shape
+    torch.Size([2, 8])
+    """
     return output[real] if output.shape[:2] == real.shape else output
 
 
-def run_by_onnx(path: Path) -> Any:
-    """An onnxruntime session of a file, on the processor."""
+def onnx_session(path: Path) -> Any:
+    """An onnxruntime session that runs a file on the CPU."""
     import onnxruntime
 
     return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -104,30 +118,27 @@ def _inputs(model: Model, texts: list[Example]) -> dict[str, Tensor]:
     return model.batch(model.encode(texts)).inputs(model.network)
 
 
-class _Called(nn.Module):
-    """A network that is called by position."""
+class _PositionalCall(nn.Module):
+    """Calls a network with positional instead of keyword arguments."""
 
     def __init__(self, whole: nn.Module, names: tuple[str, ...]) -> None:
         super().__init__()
         self.whole, self.names = whole, names
 
     def forward(self, *values: Tensor) -> Tensor:
-        """The first of the network's outputs."""
-        found: Tensor = self.whole(**dict(zip(self.names, values, strict=True)))[0]
-        return found
+        """The first output of the network."""
+        output: Tensor = self.whole(**dict(zip(self.names, values, strict=True)))[0]
+        return output
 
 
 @contextlib.contextmanager
-def hushed() -> Iterator[None]:
-    """Silence what the exporter tells its developers."""
+def quiet_exporter() -> Iterator[None]:
+    """Suppress the warnings and messages of torch's exporter."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with (
-            warnings.catch_warnings(),
-            contextlib.redirect_stdout(io.StringIO()),
-        ):
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -1,85 +1,109 @@
-"""How a pruned folder is loaded without headscope: a few lines for its card."""
+"""The lines of Python in a model card that load a pruned model without headscope."""
 
 from __future__ import annotations
 
+from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from headscope.model.loading import Model
-from headscope.model.pruned.shrink import kept_of
+from headscope.model.adapters import Adapter
+from headscope.model.model import Model
+from headscope.model.pruned.shrink import RemainingHeads, remaining_heads
 
-WHOLE = {
+AUTO_CLASS_NAMES = {
     "ForSequenceClassification": "AutoModelForSequenceClassification",
     "ForMaskedLM": "AutoModelForMaskedLM",
 }
-"""By how the name of a network's class ends: what transformers loads it with."""
+"""By the end of the name of a network's class: the class that loads it."""
 
 
-def snippet(model: Model, folder: str) -> str:
+def loading_snippet(model: Model, folder: str) -> str:
     """Lines of Python that load a pruned model; they need transformers and safetensors.
 
-    >>> from headscope.model.loading import load
-    >>> from headscope.model.pruned.remove import remove
-    >>> print(snippet(remove(load("minilm"), "L3.H4"), "smaller"))
+    >>> from headscope.model import load, remove
+    >>> print(loading_snippet(remove(load("minilm"), "L3.H4"), "smaller"))
     import torch
     from safetensors.torch import load_file
     from transformers import AutoConfig, AutoModel, AutoTokenizer
-    config, tokenizer = (one.from_pretrained("smaller") for one in (AutoConfig, AutoTokenizer))
+    config = AutoConfig.from_pretrained("smaller")
+    tokenizer = AutoTokenizer.from_pretrained("smaller")
     model = AutoModel.from_config(config).eval()
     for name, weight in load_file("smaller/model.safetensors").items():
         owner, _, leaf = name.rpartition(".")
         setattr(model.get_submodule(owner), leaf, torch.nn.Parameter(weight))
     """
     name = type(model.whole).__name__
-    kind = next((auto for end, auto in WHOLE.items() if name.endswith(end)), "AutoModel")
+    auto_class = next(
+        (auto for suffix, auto in AUTO_CLASS_NAMES.items() if name.endswith(suffix)), "AutoModel"
+    )
     lines = [
         "import torch",
         "from safetensors.torch import load_file",
-        f"from transformers import AutoConfig, {kind}, AutoTokenizer",
-        "config, tokenizer = "
-        f'(one.from_pretrained("{folder}") for one in (AutoConfig, AutoTokenizer))',
-        f"model = {kind}.from_config(config).eval()",
+        f"from transformers import AutoConfig, {auto_class}, AutoTokenizer",
+        f'config = AutoConfig.from_pretrained("{folder}")',
+        f'tokenizer = AutoTokenizer.from_pretrained("{folder}")',
+        f"model = {auto_class}.from_config(config).eval()",
         f'for name, weight in load_file("{folder}/model.safetensors").items():',
         '    owner, _, leaf = name.rpartition(".")',
         "    setattr(model.get_submodule(owner), leaf, torch.nn.Parameter(weight))",
     ]
-    if kind == "AutoModelForMaskedLM":
+    if auto_class == "AutoModelForMaskedLM":
         lines.append("model.tie_weights()")
     return "\n".join(lines + _attention_lines(model))
 
 
 def _attention_lines(model: Model) -> list[str]:
-    """What the attention of this family has to be told of the heads that it has left."""
-    adapter, kept = model.adapter, kept_of(model.network.config) or ()
-    inner = adapter.output.removeprefix(f"{adapter.core}.")
-    within = inner != adapter.output  # the output projection belongs to the core
-    size = model.network.config.hidden_size // model.heads
-    blocks, lines = adapter.blocks(model.network), []
-    first = blocks[0]
-    if adapter.width:
-        lines.append(f"    core.{adapter.width} = {size} * len(kept)")
-    core = first.get_submodule(adapter.core)
-    turned = [name for name in adapter.into if isinstance(getattr(core, name, None), Conv1D)]
-    lines += [f"    core.{name}.nf = core.{name}.weight.shape[1]" for name in turned]
-    if adapter.count:
-        lines.append(f"    core.{adapter.count} = len(kept)")
-    if adapter.bias is not None:
-        at = adapter.bias
-        rows = f"(*a[:{at}], a[{at}][:, kept], *a[{at + 1}:])"
-        lines.append(f"    core.register_forward_pre_hook(lambda _, a, kept=kept: {rows})")
-    if not all(kept):
-        given = "hidden[..., :0]"
-        if within:
-            empty = [block for block, some in zip(blocks, kept, strict=True) if not some]
-            has_bias = all(block.get_submodule(adapter.output).bias is not None for block in empty)
-            given = "torch.zeros_like(hidden)" + (f" + core.{inner}.bias" if has_bias else "")
-        lines.append("    if not kept:")
-        lines.append(f"        core.forward = lambda hidden, *_, core=core, **__: ({given}, None)")
+    """Lines that adapt the attention modules of this family to the heads that remain."""
+    adapter, network = model.adapter, model.network
+    blocks = adapter.blocks(network)
+    attention = blocks[0].get_submodule(adapter.attention_module)
+    size = network.config.hidden_size // model.heads
+    lines = _attribute_lines(adapter, attention, size)
+    remaining = remaining_heads(network.config) or ()
+    if not all(remaining):
+        lines += _empty_layer_lines(adapter, blocks, remaining)
     if not lines:
         return []
-    place = next(name for name, one in model.whole.named_modules() if one is first)
-    path = place.removesuffix("0") + "{layer}." + adapter.core
+    first = next(name for name, module in model.whole.named_modules() if module is blocks[0])
+    path = first.removesuffix("0") + "{layer}." + adapter.attention_module
     return [
         "for layer, kept in enumerate(config.headscope_kept):",
-        f'    core = model.get_submodule(f"{path}")',
+        f'    attention = model.get_submodule(f"{path}")',
         *lines,
+    ]
+
+
+def _attribute_lines(adapter: Adapter, attention: nn.Module, size: int) -> list[str]:
+    """Lines that set the attributes of an attention module which hold its number of heads."""
+    lines = []
+    if adapter.all_head_size_attr:
+        lines.append(f"    attention.{adapter.all_head_size_attr} = {size} * len(kept)")
+    lines += [
+        f"    attention.{name}.nf = attention.{name}.weight.shape[1]"
+        for name in adapter.qkv_modules
+        if isinstance(getattr(attention, name, None), Conv1D)
+    ]
+    if adapter.num_heads_attr:
+        lines.append(f"    attention.{adapter.num_heads_attr} = len(kept)")
+    if adapter.head_bias_argument is not None:
+        at = adapter.head_bias_argument
+        selected = f"(*a[:{at}], a[{at}][:, kept], *a[{at + 1}:])"
+        lines.append(f"    attention.register_forward_pre_hook(lambda _, a, kept=kept: {selected})")
+    return lines
+
+
+def _empty_layer_lines(
+    adapter: Adapter, blocks: list[nn.Module], remaining: RemainingHeads
+) -> list[str]:
+    """Lines that make a layer without heads skip its attention."""
+    path = adapter.output_projection.removeprefix(f"{adapter.attention_module}.")
+    output = "hidden[..., :0]"
+    if path != adapter.output_projection:  # the projection is inside the attention module
+        empty = [block for block, kept in zip(blocks, remaining, strict=True) if not kept]
+        projections = [block.get_submodule(adapter.output_projection) for block in empty]
+        has_bias = all(projection.bias is not None for projection in projections)
+        output = "torch.zeros_like(hidden)" + (f" + attention.{path}.bias" if has_bias else "")
+    arguments = "hidden, *_, attention=attention, **__"
+    return [
+        "    if not kept:",
+        f"        attention.forward = lambda {arguments}: ({output}, None)",
     ]

@@ -1,4 +1,4 @@
-"""Two read what one would read; whoever fails is heard; nothing is left changed."""
+"""Two replicas read what one would; an error in either is raised; nothing is left changed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope._util.progress import Silent
+from headscope._util.progress import NoProgress
 from headscope.corpus import read
-from headscope.model import Hand, Model, crew_of, disable, share
+from headscope.model import Model, WorkItems, disable, map_parallel, replicas_of
 from headscope.runs import rows_of
 from tests.tiny import CONFIGS, tiny
 
@@ -25,9 +25,9 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("family", CONFIGS)
-def test_the_other_shares_its_weights(family: str, threads: int) -> None:
+def test_replicas_share_their_weights(family: str, threads: int) -> None:
     model = tiny(family)
-    one, other = crew_of(model)
+    one, other = replicas_of(model)
     assert one is model
     assert other.network is not model.network
     weights = {weight.data_ptr() for weight in model.network.parameters()}
@@ -44,11 +44,11 @@ def test_the_other_shares_its_weights(family: str, threads: int) -> None:
 
 
 def test_two_find_what_one_finds(minilm: Model, threads: int) -> None:
-    two = hs.scan(minilm, read("tour"), progress=Silent())
+    two = hs.scan(minilm, read("tour"), progress=NoProgress())
     assert torch.get_num_threads() == threads
     torch.set_num_threads(1)
-    assert len(crew_of(minilm)) == 1
-    alone = hs.scan(minilm, read("tour"), progress=Silent())
+    assert len(replicas_of(minilm)) == 1
+    alone = hs.scan(minilm, read("tour"), progress=NoProgress())
     for mine, yours in zip(rows_of(two.heads), rows_of(alone.heads), strict=True):
         assert mine == pytest.approx(yours, abs=1e-6)
     assert [row["example"] for row in rows_of(two.maps)] == [
@@ -56,29 +56,29 @@ def test_two_find_what_one_finds(minilm: Model, threads: int) -> None:
     ]
 
 
-def test_hooks_have_one_reader(minilm: Model, threads: int) -> None:
-    assert len(crew_of(minilm)) == 2
+def test_a_network_with_hooks_has_no_replica(minilm: Model, threads: int) -> None:
+    assert len(replicas_of(minilm)) == 2
     with disable(minilm, "L0.H0"):
-        assert len(crew_of(minilm)) == 1
+        assert len(replicas_of(minilm)) == 1
     with minilm.watch(lambda layer: None):
-        assert len(crew_of(minilm)) == 1
-    assert len(crew_of(minilm)) == 2
+        assert len(replicas_of(minilm)) == 1
+    assert len(replicas_of(minilm)) == 2
 
 
 @pytest.mark.parametrize("bad", [0, 1])
-def test_whoever_fails_is_heard_and_the_other_stops(bad: int, threads: int) -> None:
+def test_an_error_in_one_thread_is_raised_and_stops_the_other(bad: int, threads: int) -> None:
     items = 60_000  # half of them would keep the other busy for half a minute
     done: list[int] = []
 
-    def work(member: int, hand: Hand[int]) -> int:
-        for item in hand:
-            if member == bad:
+    def work(worker: int, numbers: WorkItems[int]) -> int:
+        for item in numbers:
+            if worker == bad:
                 raise ValueError(f"{item} is bad")
             done.append(item)
             time.sleep(0.001)
-        return member
+        return worker
 
     with pytest.raises(ValueError, match="is bad"):
-        share([0, 1], range(items), work)
+        map_parallel([0, 1], range(items), work)
     assert len(done) < items / 2
     assert torch.get_num_threads() == threads

@@ -1,7 +1,8 @@
-"""How much a token can give: the norm of its value vector after the output projection.
+"""Norms of transformed value vectors: how much a token can contribute through a head.
 
-Kobayashi et al. 2020: what token j adds to the output of token i through a head is the weight
-times the vector f(x_j) = (x_j W_V + b_V) W_O, so a large weight on a small vector moves little.
+Token j contributes to the output of token i, through a head, its weight times the vector
+f(x_j) = (x_j W_V + b_V) W_O (Kobayashi et al. 2020), so a large weight on a small vector has a
+small effect.
 """
 
 from __future__ import annotations
@@ -15,30 +16,30 @@ from headscope.errors import ModelError
 from headscope.model.adapters import Adapter
 
 
-class Norms:
-    """The norms of a network's transformed value vectors, layer by layer."""
+class TransformedNorms:
+    """Norms of the transformed value vectors of a network, layer by layer."""
 
     def __init__(self, network: PreTrainedModel, adapter: Adapter) -> None:
-        self._owner: dict[nn.Module, nn.Module] = {}
+        self._projections: dict[nn.Module, nn.Module] = {}
         self._grams: dict[nn.Module, Tensor] = {}
         for block in adapter.blocks(network):
-            projection = block.get_submodule(adapter.output)
-            self._owner |= dict.fromkeys(block.modules(), projection)
+            projection = block.get_submodule(adapter.output_projection)
+            self._projections |= dict.fromkeys(block.modules(), projection)
 
     def of(self, module: nn.Module, value: Tensor, heads: int) -> Tensor:
-        """(example, head, key) the norm of v W_O for every token.
+        """(example, head, key) norm of the transformed value vector v W_O of every token.
 
         Args:
-            module: whose attention it is (any module of the layer).
+            module: any module of the layer whose values these are.
             value: (example, head or group, key, size)
         """
-        if module not in self._owner:
-            raise ModelError("the attention of this model is not where its output projections are")
-        gram = self._gram(self._owner[module], heads)
+        if module not in self._projections:
+            raise ModelError("the attention of this model is outside the layers of its adapter")
+        gram = self._gram(self._projections[module], heads)
         value = value.float()
         if value.shape[1] < heads:  # grouped-query attention
             value = value.repeat_interleave(heads // value.shape[1], dim=1)
-        # |v W|^2 = v (W W^T) v^T, which needs no vector of the model's width per head and token
+        # |v W|^2 = v (W W^T) v^T, which avoids a vector of the hidden size per head and token
         return ((value @ gram) * value).sum(-1).clamp_min(0).sqrt()
 
     def _gram(self, projection: nn.Module, heads: int) -> Tensor:

@@ -1,0 +1,169 @@
+"""A transformer whose attention can be observed, with its tokenizer."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from headscope.corpus import Example, Pieces, encode
+from headscope.errors import HeadscopeError, InputError, ModelError
+from headscope.model.adapters import Adapter
+from headscope.model.attention import LayerAttention
+from headscope.model.batch import Batch, make_batch
+from headscope.model.detect import pad_id
+from headscope.model.hooks.tap import Observer, Tap, watch
+from headscope.model.pruned.shrink import remaining_heads
+from headscope.model.token_roles import TokenRoles
+
+
+@dataclass
+class Model:
+    """A transformer whose attention can be observed, with its tokenizer.
+
+    Attributes:
+        name: the name by which it was loaded.
+        network: the encoder or decoder, without a classifier or language model on top.
+        layers, heads: the number of layers, and of attention heads in each (before pruning).
+        max_length: the largest number of tokens it accepts.
+        weights: "trained" or "random".
+        uninitialised_weights: names of weights that are missing in the checkpoint (a pooler, which
+            nothing here reads).
+        with_top: the network with its classifier or language model, if it was loaded with one.
+        token_roles: finds separators and punctuation among token ids.
+
+    >>> from headscope.model import load
+    >>> load("minilm")
+    minilm: bert, 6 layers x 12 heads, at most 512 tokens
+    """
+
+    name: str
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    adapter: Adapter
+    layers: int
+    heads: int
+    max_length: int
+    weights: str = "trained"
+    uninitialised_weights: frozenset[str] = frozenset()
+    with_top: PreTrainedModel | None = field(default=None, repr=False)
+    token_roles: TokenRoles = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.token_roles = TokenRoles(self.tokenizer)
+
+    def __repr__(self) -> str:
+        random = "" if self.weights == "trained" else " (random weights)"
+        shape = f"{self.layers} layers x {self.heads} heads"
+        remaining = remaining_heads(self.network.config)
+        if remaining is not None:
+            count = sum(len(heads) for heads in remaining)
+            shape = f"{self.layers} layers, {count} of {self.layers * self.heads} heads"
+        family = self.network.config.model_type
+        return f"{self.name}{random}: {family}, {shape}, at most {self.max_length} tokens"
+
+    @property
+    def whole(self) -> PreTrainedModel:
+        """The network with its classifier or language model on top, if it has one."""
+        return self.with_top or self.network
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the family and of every weight in the checkpoint, without those on top."""
+        return self._hash(self.network)
+
+    def _hash(self, network: PreTrainedModel) -> str:
+        sha = hashlib.sha256(str(network.config.model_type).encode())
+        for name, tensor in sorted(network.state_dict().items()):
+            if name in self.uninitialised_weights:
+                continue
+            sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+            sha.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+        return sha.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What identifies the model, as it is written to `run.json`."""
+        return {
+            "name": self.name,
+            "family": self.network.config.model_type,
+            "layers": self.layers,
+            "heads": self.heads,
+            "max_length": self.max_length,
+            "parameters": sum(p.numel() for p in self.network.parameters()),
+            "sha256": self.sha256,
+            "whole_sha256": self._hash(self.with_top) if self.with_top else None,
+            "dtype": str(self.network.dtype).removeprefix("torch."),
+        }
+
+    def encode(self, examples: Sequence[Example], max_length: int | None = None) -> list[Pieces]:
+        """Tokenize examples, truncated to `max_length` tokens (default: the model's limit)."""
+        return encode(examples, self.tokenizer, max_length or self.max_length)
+
+    def check_length(self, max_length: int | None) -> None:
+        """Raise an error if texts cannot be truncated to `max_length` tokens for this model."""
+        if max_length is not None and not 3 <= max_length <= self.max_length:
+            limit = f"between 3 and the {self.max_length} that {self.name} takes"
+            raise HeadscopeError(f"--max-length is {max_length}, not {limit}")
+
+    def check_not_truncated(self, pieces: Pieces, max_length: int | None, path: Path) -> None:
+        """Raise an error if a text was truncated although no `max_length` was set."""
+        if pieces.lost and max_length is None:
+            raise InputError(
+                f"example {pieces.example.id} has {len(pieces) + pieces.lost} pieces and "
+                f"{self.name} takes {self.max_length}; to cut long texts, ask for it: "
+                f"--max-length {self.max_length}",
+                path,
+            )
+
+    def copy(self) -> Model:
+        """The same model with its own copy of all weights."""
+        whole = copy.deepcopy(self.whole).eval()
+        network = cast(PreTrainedModel, whole.base_model)
+        return replace(self, network=network, with_top=whole if network is not whole else None)
+
+    @cached_property
+    def exposes_values(self) -> bool:
+        """Whether the value vectors and output projections of the layers can be read."""
+        try:
+            return bool(self.adapter.blocks(self.network))
+        except ModelError:
+            return False
+
+    @cached_property
+    def causal(self) -> bool:
+        """Whether a token sees only the tokens before it, as in a decoder."""
+        sees_ahead: list[bool] = []
+
+        def look(attention: LayerAttention) -> None:
+            sees_ahead.append(bool(attention.visible.mask[:, 0].triu(1).any()))
+
+        with self.watch(look) as tap:
+            tap.forward(self.batch(self.encode([Example("ahead", text="a b c")])))
+        return not any(sees_ahead)
+
+    @cached_property
+    def num_special_tokens(self) -> int:
+        """The number of special tokens that the tokenizer adds to a single text."""
+        (pieces,) = self.encode([Example("empty", text="a")])
+        return int(pieces.special.sum())
+
+    def batch(self, pieces: Sequence[Pieces]) -> Batch:
+        """Pad tokenized examples into a batch on the model's device."""
+        return make_batch(pieces, self.token_roles, pad_id(self.tokenizer), self.network.device)
+
+    def watch(self, observer: Observer) -> AbstractContextManager[Tap]:
+        """Call `observer` with the attention of every layer, within a `with` (see `tap.watch`)."""
+        return watch(self.network, self.adapter, observer)
+
+    def tokens(self, pieces: Pieces) -> list[str]:
+        """The tokens of an example without the tokenizer's marks for spaces."""
+        raw = self.tokenizer.convert_ids_to_tokens(pieces.ids.tolist())
+        return [str(token).replace("Ġ", " ").replace("▁", " ").strip() or "␣" for token in raw]

@@ -1,0 +1,35 @@
+"""Removing heads from a model."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from headscope._util.naming import HeadNames, parse_heads
+from headscope.model.model import Model
+from headscope.model.pruned.shrink import check_intact, shrink_network
+
+
+def remove(model: Model, heads: HeadNames, means: Tensor | None = None) -> Model:
+    """A smaller copy of a model, without some heads.
+
+    Its outputs equal those of the model with these heads at zero, or at their mean.
+
+    Args:
+        heads: `"L3.H4"`, `"L3"` for a layer, several separated by commas or in a list, or
+            (layer, head) pairs.
+        means: (layer, head, size) mean output of each head (see `mean_outputs`). It is folded into
+            the bias of the output projection, so that the mean replaces the head instead of zero.
+
+    >>> from headscope.model import load
+    >>> remove(load("minilm"), "L3.H4,L5")
+    minilm: bert, 6 layers, 59 of 72 heads, at most 512 tokens
+    """
+    removed = parse_heads(heads, model.layers, model.heads)
+    check_intact(model.network)
+    remaining = tuple(
+        tuple(head for head in range(model.heads) if head not in removed.get(layer, ()))
+        for layer in range(model.layers)
+    )
+    pruned = model.copy()
+    shrink_network(pruned.network, model.adapter, model.heads, remaining, means)
+    return pruned
