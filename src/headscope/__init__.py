@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from headscope.analyses._shapes.classifier import classify
     from headscope.corpus import read
     from headscope.errors import HeadscopeError
@@ -84,15 +85,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # a type checker must not accept every name
 
-        return version("headscope")
-    if name not in _MODULES:
-        raise AttributeError(f"module 'headscope' has no attribute {name!r}")
-    module = import_module(f"headscope.{_MODULES[name]}")
-    return getattr(module, "open_run" if name == "open" else name)
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("headscope")
+        if name not in _MODULES:
+            raise AttributeError(f"module 'headscope' has no attribute {name!r}")
+        module = import_module(f"headscope.{_MODULES[name]}")
+        return getattr(module, "open_run" if name == "open" else name)
 
 
 def __dir__() -> list[str]:

@@ -102,4 +102,5 @@ _MODULES = {
     "watch": "headscope.model.hooks.tap",
     "wrap": "headscope.model.loading",
 }
-__getattr__, __dir__ = attach(__name__, _MODULES)
+if not TYPE_CHECKING:  # a type checker must not accept every name
+    __getattr__, __dir__ = attach(__name__, _MODULES)

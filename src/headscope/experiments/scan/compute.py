@@ -19,7 +19,7 @@ from headscope.experiments.scan.gather import add_pass
 from headscope.experiments.scan.passes import forecast
 from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
 from headscope.experiments.scan.settings import Settings
-from headscope.model import Model, untrained
+from headscope.model import Model, reinitialise
 from headscope.runs import ResultBuilder, RunFolder, Study, run
 from headscope.tasks import MaskedLM
 
@@ -59,7 +59,7 @@ class Scan(Experiment):
             check_something_to_do(self.plans)
         models = [self.model]
         if settings.random_weights:
-            models.append(untrained(self.model, settings.seed))
+            models.append(reinitialise(self.model, settings.seed))
         self.passes = [
             each for model in models for plan in self.plans for each in plan.passes(model)
         ]
