@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import dendrogram
 
 from headscope._util.naming import head_name
 from headscope.analyses._families.tables import DISTANCES, FAMILIES, Distance, Relative
-from headscope.analyses._special_tokens.masses import RESTS, masses
+from headscope.analyses._special_tokens.section import RESTS, masses
 from headscope.evidence import Unit, families
 from headscope.report.charts import COLOURS, Chart, Datum, Drawing
 from headscope.report.sections import (

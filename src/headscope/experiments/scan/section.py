@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from headscope._util.naming import head_name
-from headscope.analyses._special_tokens.masses import RESTS, SPECIALS, Heads, masses, of_heads
+from headscope.analyses._special_tokens.section import RESTS, SPECIALS, Heads, masses, of_heads
 from headscope.evidence import HEADS
 from headscope.evidence.correlation import rank_correlation
 from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
