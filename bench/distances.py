@@ -18,7 +18,8 @@ from headscope.evidence import divergence
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import plain_sums
 from headscope.experiments.scan.passes import Options, Pass, survey
-from headscope.model import LayerAttention, Model
+from headscope.model import Model
+from headscope.model.attention import MapWatcher, Seen
 
 Kernel = Callable[[torch.Tensor], NDArray[np.float64]]
 SOME_PAIRS = 400
@@ -79,10 +80,10 @@ def looped(model: Model, pieces: Pieces) -> float:
     """Seconds of the double loop for some pairs of heads on one text."""
     seen: list[torch.Tensor] = []
 
-    def keep(attention: LayerAttention) -> None:
-        seen.append(attention.weights[0].clone())
+    def keep(_: Seen, maps: torch.Tensor) -> None:
+        seen.append(maps[0].clone())
 
-    with model.watch(keep) as tap:
+    with model.watch(MapWatcher(keep)) as tap:
         tap.forward(model.batch([pieces]))
     maps = torch.cat(seen).numpy()
     return timed(lambda: double_loop(maps, SOME_PAIRS))

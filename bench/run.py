@@ -29,7 +29,7 @@ from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
 from headscope.experiments.scan.passes import Pass, shards, survey
-from headscope.model import Batch, LayerAttention, Model
+from headscope.model import Batch, Model
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PARTS = {
@@ -78,14 +78,8 @@ def watched(
     Two copies of the model, so that one can be watched while the other is left alone.
     """
     one = passes(model, corpus)
-    analyses = one.start()
     total = [0.0, 0.0]
-
-    def observe(attention: LayerAttention) -> None:
-        for analysis in analyses:
-            analysis.observe(attention, attention.batch)
-
-    with model.watch(observe) as tap:
+    with model.watch(*one.start()) as tap:
         for shard in shards(model, corpus, one.options):
             pieces = shard if length is None else joined(model, shard, length)
             for places in plan([len(one) for one in pieces], one.options.budget):

@@ -23,10 +23,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from headscope.analyses._shapes.classifier import SHAPES, Shape, classify
 from headscope.corpus import Example, Pieces, read
-from headscope.model import LayerAttention, Model, load
+from headscope.model import Model, load
+from headscope.model.attention import MapWatcher, Seen
 from labelling.votes import read_votes
 
 MAPS, TABLE = (Path(__file__).parent / name for name in ("maps.npz", "maps.tsv"))
@@ -129,10 +131,10 @@ class Source:
         """What some heads (layer, head) do on a text."""
         seen: dict[int, NDArray[np.float32]] = {}
 
-        def keep(attention: LayerAttention) -> None:
-            seen[attention.layer] = attention.weights[0].numpy().copy()
+        def keep(site: Seen, maps: Tensor) -> None:
+            seen[site.site.layer] = maps[0].numpy().copy()
 
-        with self.model.watch(keep) as tap:
+        with self.model.watch(MapWatcher(keep)) as tap:
             tap.forward(self.model.batch([pieces]))
         token = np.unique(pieces.ids, return_inverse=True)[1].astype(np.int16)
         return [

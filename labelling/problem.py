@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.analyses._shapes.classifier import SHAPES
-from headscope.analyses._shapes.counterparts import twin_features
+from headscope.analyses._shapes.counterparts import counterpart_features
 from headscope.analyses._shapes.features import Tokens, features
 from headscope.model.hooks.workspace import Workspace
 from labelling.draw import LONGEST, SHORTEST, Drawn, Shown, read_maps
@@ -75,15 +75,15 @@ def told(shown: Shown) -> Tokens:
     return Tokens(torch.ones_like(sentence, dtype=torch.bool), sentence >= 0, sentence == 1)
 
 
-def measured(shown: list[Shown], twins: bool) -> Floats:
+def measured(shown: list[Shown], counterparts: bool) -> Floats:
     """(map, feature)"""
     space, rows = Workspace(), []
     for one in shown:
         weights = torch.from_numpy(one.weights).float()[None, None]
         same = torch.from_numpy(one.token.astype(np.int64))[None]
         found = (
-            twin_features(weights, told(one), same, space)
-            if twins
+            counterpart_features(weights, told(one), same, space)
+            if counterparts
             else features(weights, told(one), space)
         )
         rows.append([float(value[0, 0]) for value in found.values()])

@@ -45,7 +45,7 @@ class Vote:
     Attributes:
         answers: to the guide's `QUESTIONS`.
         shape: one of the five patterns of Kovaleva et al. 2019.
-        matching: whether there are lines that join twins in the two sentences of a pair.
+        matching: whether there are lines that join counterparts in the two sentences of a pair.
     """
 
     number: int

@@ -12,6 +12,7 @@ import headscope as hs
 from headscope._util.progress import NoProgress
 from headscope.corpus import read
 from headscope.model import Model, WorkItems, disable, map_parallel, replicas_of
+from headscope.model.attention import MapWatcher
 from headscope.runs import rows_of
 from tests.tiny import CONFIGS, tiny
 
@@ -35,8 +36,8 @@ def test_replicas_share_their_weights(family: str, threads: int) -> None:
     batch = model.batch(model.encode([*read("tour", limit=2)], 32))
     seen: dict[str, list[torch.Tensor]] = {"one": [], "other": []}
     with (
-        one.watch(lambda layer: seen["one"].append(layer.weights.clone())) as first,
-        other.watch(lambda layer: seen["other"].append(layer.weights.clone())) as second,
+        one.watch(MapWatcher(lambda _, maps: seen["one"].append(maps.clone()))) as first,
+        other.watch(MapWatcher(lambda _, maps: seen["other"].append(maps.clone()))) as second,
     ):
         assert torch.equal(first.forward(batch), second.forward(batch))
     for mine, yours in zip(*seen.values(), strict=True):
@@ -60,7 +61,7 @@ def test_a_network_with_hooks_has_no_replica(minilm: Model, threads: int) -> Non
     assert len(replicas_of(minilm)) == 2
     with disable(minilm, "L0.H0"):
         assert len(replicas_of(minilm)) == 1
-    with minilm.watch(lambda layer: None):
+    with minilm.watch():
         assert len(replicas_of(minilm)) == 1
     assert len(replicas_of(minilm)) == 2
 

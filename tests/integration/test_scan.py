@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from headscope.runs.found import Found
 
 import headscope as hs
 from headscope._util.progress import NoProgress
@@ -16,8 +17,8 @@ from headscope.corpus import Budget, Example, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
-from headscope.model import Batch, LayerAttention, Model
-from headscope.runs.found import Found
+from headscope.model import Model
+from headscope.model.attention import Band, Request, View
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
@@ -155,7 +156,7 @@ def test_what_cannot_be_scanned_is_told() -> None:
 def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registering a class is all it takes to appear in the results and in the page."""
     from headscope.analyses import base
-    from headscope.evidence import Statistic, Tally, Unit
+    from headscope.evidence import Mean, Statistic, Unit
     from headscope.report.page import render
     from headscope.report.views import views
 
@@ -165,17 +166,14 @@ def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
     class Diagonal(base.Analysis):
         """How much a token looks at itself. A test's own analysis."""
 
-        def start(self) -> None:
-            self.own, self.uniform = Tally(self.shape), Tally(self.shape, heads=1)
+        def make_tallies(self) -> None:
+            self.own = Mean(self.shape)
 
-        def observe(self, attention: LayerAttention, batch: Batch) -> None:
-            counts = batch.real.sum(1)[:, None, None]
-            for tally, maps in ((self.own, attention), (self.uniform, attention.uniform)):
-                diagonal = maps.weights.diagonal(dim1=2, dim2=3) * batch.real[:, None]
-                tally.add(attention.layer, diagonal.sum(-1, keepdim=True), counts, batch.buckets)
+        def ask(self, view: View) -> dict[str, Request]:
+            return {"own": Band(0, over=view.tokens.real)}
 
         def statistics(self) -> Iterator[Statistic]:
-            yield Statistic("own", self.own, self.uniform, Unit.SHARE, "", headlines={"": "itself"})
+            yield Statistic.of("own", self.own, Unit.SHARE, "", headlines={"": "itself"})
 
     found = scan(tiny("bert"), corpus_of(letters(40)), progress=NoProgress())
     assert "diagonal" in found.heads["analysis"].to_pylist()

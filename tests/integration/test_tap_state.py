@@ -12,8 +12,9 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.corpus import Example
 from headscope.errors import ModelError
-from headscope.model import LayerAttention, Model, reinitialise, wrap
+from headscope.model import Model, reinitialise, wrap
 from headscope.model.adapters import Adapter, Route
+from headscope.model.attention import MapWatcher, Seen
 from headscope.model.hooks.tap import watch
 from tests.tiny import CONFIGS, SMALL, tiny, tokenizer
 
@@ -33,7 +34,7 @@ def test_a_watched_model_is_what_it_was_to_the_bit(family: str) -> None:
     model = tiny(family)
     before, registry = plain(model), set(ALL_ATTENTION_FUNCTIONS._global_mapping)
     hooks = sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.network.modules())
-    with model.watch(lambda attention: None) as tap:
+    with model.watch() as tap:
         tap.forward(model.batch(model.encode(TEXTS)))
     assert torch.equal(before, plain(model))
     assert set(ALL_ATTENTION_FUNCTIONS._global_mapping) == registry
@@ -45,10 +46,10 @@ def test_an_observer_that_fails_leaves_the_model_as_it_was() -> None:
     model = tiny("bert")
     before = plain(model)
 
-    def fail(attention: LayerAttention) -> None:
+    def fail(seen: Seen, maps: torch.Tensor) -> None:
         raise RuntimeError("observer")
 
-    with pytest.raises(RuntimeError, match="observer"), model.watch(fail) as tap:
+    with pytest.raises(RuntimeError, match="observer"), model.watch(MapWatcher(fail)) as tap:
         tap.forward(model.batch(model.encode(TEXTS)))
     assert torch.equal(before, plain(model))
     assert model.network.config._attn_implementation == "sdpa"
@@ -57,7 +58,7 @@ def test_an_observer_that_fails_leaves_the_model_as_it_was() -> None:
 def test_a_model_in_training_goes_back_to_it() -> None:
     model = tiny("bert")
     model.network.train()
-    with model.watch(lambda attention: None) as tap:
+    with model.watch() as tap:
         tap.forward(model.batch(model.encode(TEXTS)))
         assert not model.network.training
     assert model.network.training
@@ -66,7 +67,7 @@ def test_a_model_in_training_goes_back_to_it() -> None:
 def collect(model: Model, rounds: int, into: list[torch.Tensor]) -> None:
     batch = model.batch(model.encode(TEXTS))
     for _ in range(rounds):
-        with model.watch(lambda attention: into.append(attention.weights.clone())) as tap:
+        with model.watch(MapWatcher(lambda _, maps: into.append(maps.clone()))) as tap:
             tap.forward(batch)
 
 
@@ -100,7 +101,7 @@ def test_one_model_in_two_threads_takes_turns() -> None:
 
     def enter(into: list[torch.Tensor]) -> None:
         for _ in range(10):
-            with model.watch(lambda attention: into.append(attention.weights.clone())) as tap:
+            with model.watch(MapWatcher(lambda _, maps: into.append(maps.clone()))) as tap:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
                 tap.forward(model.batch(model.encode(TEXTS)))
@@ -148,7 +149,7 @@ def test_a_family_that_is_not_routed_needs_a_hook() -> None:
     wrong = Adapter("mpnet", Route.FUNCTION)
     with (
         pytest.raises(ModelError, match="needs an adapter with a hook"),
-        watch(model.network, wrong, lambda attention: None),
+        watch(model.network, wrong),
     ):
         pass
     assert torch.isfinite(plain(model)).all()
@@ -156,5 +157,5 @@ def test_a_family_that_is_not_routed_needs_a_hook() -> None:
 
 def test_calling_a_watched_model_by_hand_is_refused() -> None:
     model = tiny("bert")
-    with model.watch(lambda attention: None), pytest.raises(ModelError, match="somebody else"):
+    with model.watch(), pytest.raises(ModelError, match="somebody else"):
         plain(model)

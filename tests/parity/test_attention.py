@@ -10,7 +10,8 @@ from torch import Tensor
 
 import headscope as hs
 from headscope.corpus import Example
-from headscope.model import LayerAttention, Model
+from headscope.model import Model
+from headscope.model.attention import Band, MapWatcher, Request, Seen, View
 from headscope.model.batch import Batch
 from tests.tiny import CONFIGS, UNKNOWN, tiny
 
@@ -22,11 +23,11 @@ def watched(model: Model, batch: Batch) -> tuple[list[Tensor], Tensor]:
     """Copies of the weights that the tap shows, and the model's output."""
     maps: list[Tensor] = []
 
-    def keep(attention: LayerAttention) -> None:
-        assert attention.layer == len(maps)
-        maps.append(attention.weights.clone())
+    def keep(seen: Seen, weights: Tensor) -> None:
+        assert seen.site == model.sites[len(maps)]
+        maps.append(weights.clone())
 
-    with model.watch(keep) as tap:
+    with model.watch(MapWatcher(keep)) as tap:
         output = tap.forward(batch)
     return maps, output
 
@@ -76,7 +77,8 @@ def test_windows_limit_what_modernbert_sees() -> None:
     model = tiny("modernbert")
     batch = model.batch(model.encode([Example("1", text=" ".join(["ab", "cd", "ef", "gh"] * 6))]))
     seen: list[Tensor] = []
-    with model.watch(lambda attention: seen.append(attention.visible.count[0, 0])) as tap:
+    watcher = MapWatcher(lambda site, _: seen.append(site.view.visible.count[0]))
+    with model.watch(watcher) as tap:
         tap.forward(batch)
     assert bool((seen[0] == len(batch.pieces[0])).all())  # a layer that sees everything
     assert float(seen[1].max()) == 9  # four tokens on both sides, and itself
@@ -90,11 +92,14 @@ def test_diagonals_do_not_see_what_lies_around_a_map(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(torch, "empty", lambda *a, **k: real_empty(*a, **k).fill_(float("nan")))
     seen: list[Tensor] = []
 
-    def keep(attention: LayerAttention) -> None:
-        inside = attention.visible.in_band(8)[:, None]
-        seen.append((attention.band(8) * inside).sum(-1))
+    class Watcher:
+        def ask(self, view: View) -> dict[str, Request]:
+            return {"near": Band(8)}
 
-    with model.watch(keep) as tap:
+        def observe(self, site: Seen) -> None:
+            seen.append(site["near"].sum(-1))
+
+    with model.watch(Watcher()) as tap:
         tap.forward(batch)
     for sums in seen:  # short texts: all of a row lies within the band
         real = sums.transpose(1, 2)[batch.real]

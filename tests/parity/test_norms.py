@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from headscope.corpus import Example
-from headscope.model import LayerAttention, Model, families
+from headscope.model import Model, families
+from headscope.model.attention import MapWatcher, Norms, Request, Seen, View
 from tests.tiny import tiny
 
 TEXTS = ["ab cd ef . gh", "kaka lele gaga . dada", "a b"]
@@ -82,16 +84,15 @@ def test_by_norm_is_its_definition(family: str, monkeypatch: pytest.MonkeyPatch)
     plain: dict[int, list[Tensor]] = {}
     weighted: dict[int, list[Tensor]] = {}
 
-    def keep(attention: LayerAttention) -> None:
-        by_norm = attention.by_norm()
-        for number in range(len(TEXTS)):
-            real = int(attention.batch.real[number].sum())
-            for store, layer in ((plain, attention), (weighted, by_norm)):
-                store.setdefault(number, []).append(layer.weights[number, :, :real, :real].clone())
+    def keep(seen: Seen, maps: Tensor, store: dict[int, list[Tensor]]) -> None:
+        for place, real in enumerate(seen.view.queries.sizes):
+            store.setdefault(place, []).append(maps[place, :, :real, :real].clone())
 
     pieces = model.encode([Example(text, text=text) for text in TEXTS])
-    with model.watch(keep) as tap:
-        tap.forward(model.batch(pieces))  # padded
+    for store in (plain, weighted):
+        watcher = MapWatcher(partial(keep, store=store))
+        with model.watch(watcher, norm_weighted=store is weighted) as tap:
+            tap.forward(model.batch(pieces))  # padded
     for number, text in enumerate(TEXTS):
         values = values_of(model, text, monkeypatch)
         reference = by_definition(model, plain[number], values)
@@ -103,7 +104,15 @@ def test_by_norm_is_its_definition(family: str, monkeypatch: pytest.MonkeyPatch)
 def test_grouped_values_serve_several_heads() -> None:
     model = tiny("llama")
     norms: list[Tensor] = []
-    with model.watch(lambda attention: norms.append(attention.norms)) as tap:
+
+    class Watcher:
+        def ask(self, view: View) -> dict[str, Request]:
+            return {"norms": Norms()}
+
+        def observe(self, seen: Seen) -> None:
+            norms.append(seen["norms"])
+
+    with model.watch(Watcher()) as tap:
         tap.forward(model.batch(model.encode([Example("a", text=TEXTS[0])])))
     assert {layer.shape[1] for layer in norms} == {model.heads}
     assert not torch.allclose(norms[0][:, 0], norms[0][:, 1])

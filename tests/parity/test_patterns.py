@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import headscope as hs
 from headscope._util.progress import NoProgress
 from headscope.analyses._shapes.classifier import SHAPES, classifier
-from headscope.analyses._shapes.counterparts import twin_features
+from headscope.analyses._shapes.counterparts import counterpart_features
 from headscope.analyses._shapes.features import (
     COLUMNS,
     COUNTS,
@@ -25,7 +25,8 @@ from headscope.analyses._shapes.features import (
 )
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
-from headscope.model import LayerAttention, Model, reinitialise
+from headscope.model import Batch, Model, reinitialise
+from headscope.model.attention import MapWatcher, Seen
 from headscope.model.hooks.workspace import Workspace
 from tests.tiny import tiny, tiny_that_knows_nothing
 from tests.unit.examples import corpus_of
@@ -139,15 +140,15 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
     }  # fmt: skip
 
 
-def watched(model: Model, examples: list[Example]) -> list[tuple[LayerAttention, torch.Tensor]]:
-    seen = []
+def watched(model: Model, examples: list[Example]) -> list[tuple[Batch, torch.Tensor]]:
+    layers = []
 
-    def keep(attention: LayerAttention) -> None:
-        seen.append((attention, attention.weights.clone()))
+    def keep(seen: Seen, maps: torch.Tensor) -> None:
+        layers.append((seen.view.tokens, maps.clone()))
 
-    with model.watch(keep) as tap:
+    with model.watch(MapWatcher(keep)) as tap:
         tap.forward(model.batch(model.encode(examples)))
-    return seen
+    return layers
 
 
 def close(one: torch.Tensor, other: torch.Tensor, name: str) -> None:
@@ -157,11 +158,10 @@ def close(one: torch.Tensor, other: torch.Tensor, name: str) -> None:
 @pytest.mark.parametrize("family", ["bert", "gpt2", "mpnet"])
 def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
     model, space = tiny(family), Workspace()  # as in a scan: layers share their memory
-    for attention, weights in watched(model, PAIRS):
-        batch = attention.batch
+    for batch, weights in watched(model, PAIRS):
         told = Tokens(batch.real, batch.texts, batch.second)
         together = features(weights, told, space)
-        twins = twin_features(weights, told, batch.ids, Workspace())
+        counterparts = counterpart_features(weights, told, batch.ids, Workspace())
         for place, pieces in enumerate(batch.pieces):
             size = len(pieces)
             one = weights[place : place + 1, :, :size, :size].contiguous()
@@ -174,9 +174,9 @@ def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
             alone = features(one, part, Workspace())
             for name, values in alone.items():
                 close(together[name][place], values[0], name)
-            lone = twin_features(one, part, batch.ids[place : place + 1, :size], Workspace())
+            lone = counterpart_features(one, part, batch.ids[place : place + 1, :size], Workspace())
             for name, values in lone.items():
-                close(twins[name][place], values[0], name)
+                close(counterparts[name][place], values[0], name)
             sentence = np.where(pieces.special, -1, pieces.second).tolist()
             for head in range(model.heads):
                 twin = slow(one[0, head].double().numpy(), sentence)

@@ -33,7 +33,8 @@ from headscope.experiments.probe.sentences import Sentence, control, dependencie
 from headscope.experiments.probe.training import Part, as_tree, scored, train, uses
 from headscope.experiments.probe.training import Try as How
 from headscope.experiments.probe.word_attention import Looks, WordMaps
-from headscope.model import LayerAttention, Model, reinitialise
+from headscope.model import Model, reinitialise
+from headscope.model.attention import MapWatcher, Seen
 from tests.tiny import tiny
 
 TREES = [
@@ -59,8 +60,9 @@ def slow_maps(model: Model, one: Sentence) -> tuple[Tensor, Tensor]:
     word, rows, ends = one.pieces.word, [], []
     texts = [place for place in range(len(one.pieces.words)) if (word == place).any()]
 
-    def keep(attention: LayerAttention) -> None:
-        for weights in attention.weights[0].double():
+    def keep(seen: Seen, maps: Tensor) -> None:
+        separator = seen.view.keys.separator[0]
+        for weights in maps[0].double():
             made = torch.zeros(len(texts), len(texts))
             last = torch.zeros(len(texts), 2)
             for i, query in enumerate(texts):
@@ -69,14 +71,12 @@ def slow_maps(model: Model, one: Sentence) -> tuple[Tensor, Tensor]:
                     made[i, j] = weights[pieces][:, word == key].sum(1).mean()
                 if one.pieces.special[0]:
                     last[i, 0] = weights[pieces, 0].mean()
-                if bool(attention.batch.separator.any()):
-                    last[i, 1] = (
-                        weights[pieces][:, attention.batch.separator[0].numpy()].sum(1).mean()
-                    )
+                if bool(separator.any()):
+                    last[i, 1] = weights[pieces][:, separator.numpy()].sum(1).mean()
             rows.append(made)
             ends.append(last)
 
-    with model.watch(keep) as tap:
+    with model.watch(MapWatcher(keep)) as tap:
         tap.forward(model.batch([one.pieces]))
     return torch.stack(rows), torch.stack(ends)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from headscope.runs.found import Found
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel, BertConfig
@@ -22,8 +23,8 @@ from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import divergences, plain_sums
 from headscope.experiments.scan import planned, scan
 from headscope.experiments.scan.passes import Options
-from headscope.model import LayerAttention, Model, wrap
-from headscope.runs.found import Found
+from headscope.model import Model, wrap
+from headscope.model.attention import MapWatcher, Norms, Request, Seen, View
 from tests.parity.test_analyses import SENTENCES, texts
 from tests.tiny import SMALL, tiny, tokenizer
 from tests.unit.examples import corpus_of
@@ -176,10 +177,16 @@ def test_value_norms(family: str) -> None:
     for example, text in zip(EXAMPLES, texts(model, EXAMPLES), strict=True):
         norms: list[NDArray[np.float32]] = []
 
-        def keep(attention: LayerAttention, into: list[NDArray[np.float32]] = norms) -> None:
-            into.append(attention.norms[0].numpy().copy())
+        class Watcher:
+            into = norms
 
-        with model.watch(keep) as tap:
+            def ask(self, view: View) -> dict[str, Request]:
+                return {"norms": Norms()}
+
+            def observe(self, seen: Seen) -> None:
+                self.into.append(seen["norms"][0].numpy().copy())
+
+        with model.watch(Watcher()) as tap:
             tap.forward(model.batch(model.encode([example])))
         for layer, one in enumerate(norms):
             for head in range(model.heads):
@@ -205,10 +212,10 @@ def test_repetition() -> None:
     for pieces in repeated_tokens(model.tokenizer, model.max_length):
         maps: list[NDArray[np.float32]] = []
 
-        def keep(attention: LayerAttention, into: list[NDArray[np.float32]] = maps) -> None:
-            into.append(attention.weights[0].numpy().copy())
+        def keep(_: Seen, weights: torch.Tensor, into: list[NDArray[np.float32]] = maps) -> None:
+            into.append(weights[0].numpy().copy())
 
-        with model.watch(keep) as tap:
+        with model.watch(MapWatcher(keep)) as tap:
             tap.forward(model.batch([pieces]))
         ids = pieces.ids.tolist()
         every += len(ids)

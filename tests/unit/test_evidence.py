@@ -12,12 +12,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from headscope.corpus import BUCKETS, bucket_of
-from headscope.evidence import Exemplar, Exemplars, Harvest, Shape, Statistic, Tally, Unit, estimate
+from headscope.evidence import (
+    Exemplar,
+    Exemplars,
+    Harvest,
+    Layout,
+    Statistic,
+    Tally,
+    Unit,
+    estimate,
+)
 from headscope.evidence.interval import corrected, difference
 from headscope.evidence.statistic import best_rows, crossfit, rows
 
 Floats = NDArray[np.float64]
-SHAPE = Shape(8, 2, 3)
+SHAPE = Layout(8, 2, 3)
 
 
 def summed(place: NDArray[np.int64], values: NDArray[Any], size: int) -> Floats:
@@ -146,7 +155,7 @@ def test_choosing_the_best_of_many_noise_heads_brings_no_luck() -> None:
 
 
 def test_rows_are_tidy() -> None:
-    shape = Shape(BUCKETS, 2, 2)
+    shape = Layout(BUCKETS, 2, 2)
     tally, base = Tally(shape, 3), Tally(shape, 3, heads=1)
     buckets = torch.tensor([bucket_of(str(n)) for n in range(40)])
     rng = torch.Generator().manual_seed(0)

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.corpus import Example, Pieces
-from headscope.model import Units, WordAttention
 from headscope.model.hooks.workspace import Workspace
-from headscope.model.words import dense, one_by_one, units_of
+from headscope.model.words import Units, WordAttention, join_by_text, join_dense, units_of
 
 SPLITS = st.lists(st.integers(0, 4), min_size=1, max_size=8).filter(any)
 
@@ -47,7 +46,7 @@ def test_rows_of_a_word_level_map_sum_to_1(
 ) -> None:
     texts = [pieces_of(one, specials, cut) for one in splits]
     units, weights = batch(texts)
-    words = WordAttention(weights, units, Workspace(), how)
+    words = WordAttention(weights, units, units, Workspace(), how)
     for row, one in enumerate(texts):
         there = int(one.unit[-1]) + 1
         sums = words.weights[row, :, :there].sum(-1)
@@ -70,7 +69,7 @@ def test_units_are_words_with_pieces_in_order(splits: list[int], cut: int) -> No
 def test_largest_weights_are_between_different_words(splits: list[list[int]]) -> None:
     texts = [pieces_of(one, True, 20) for one in splits]
     units, weights = batch(texts)
-    words = WordAttention(weights, units, Workspace())
+    words = WordAttention(weights, units, units, Workspace())
     for row, one in enumerate(texts):
         inside = one.unit[one.word >= 0]
         for head in range(3):
@@ -79,8 +78,8 @@ def test_largest_weights_are_between_different_words(splits: list[list[int]]) ->
                 others = [other for other in set(inside.tolist()) if other != unit]
                 best = max(others, key=lambda other: float(a[unit, other]), default=-1)
                 back = max(others, key=lambda other: float(a[other, unit]), default=-1)
-                assert int(words.row[row, head, unit]) == best
-                assert int(words.column[row, head, unit]) == back
+                assert int(words.row[1][row, head, unit]) == best
+                assert int(words.column[1][row, head, unit]) == back
             for distance in range(-3, 4):
                 pairs = [(i, i + distance) for i in set(inside.tolist())
                          if distance and i + distance in inside]  # fmt: skip
@@ -97,6 +96,6 @@ def test_long_texts_are_joined_into_the_same_words(splits: list[list[int]], how:
     units, weights = batch(texts)
     size = units.text.shape[1]
     made = [torch.zeros(len(texts), size, 3, size) for _ in range(2)]
-    for join, rows in zip((dense, one_by_one), made, strict=True):
-        join(weights, units, Workspace(), how, rows)
+    join_dense(weights, units, units, how, made[0], space=Workspace())
+    join_by_text(weights, units, units, how, made[1])
     torch.testing.assert_close(*made)

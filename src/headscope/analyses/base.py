@@ -19,13 +19,14 @@ from headscope.evidence import (
     BestHead,
     Exemplar,
     Exemplars,
+    Layout,
+    Mean,
     RoleRule,
-    Shape,
     Statistic,
     Table,
     Tally,
 )
-from headscope.model import Batch, LayerAttention
+from headscope.model.attention import SELF, Kind, Request, Seen, View
 
 
 class Needs(StrEnum):
@@ -80,14 +81,16 @@ def option(default: Any, help: str) -> Any:
 
 
 class Analysis(ABC):
-    """Observes attention as it streams by and adds to tallies.
+    """Asks for quantities of rows of attention and adds the answers to tallies.
 
-    A subclass has a docstring (its first paragraph explains it in the report), keeps what it
-    counts in attributes that are tallies, and is registered by `@analysis("name")`. It brings all
-    of its own: what follows is everything that the command line, the run folder, the report and
-    the head cards know of it.
+    A subclass has a docstring (its first paragraph explains it in the report), says in `ask` what
+    it needs to know, keeps what it counts in attributes that are means or tallies, and is
+    registered by `@analysis("name")`. One object sees one kind of attention. It brings all of its
+    own: what follows is everything that the command line, the run folder, the report and the head
+    cards know of it.
 
     Attributes:
+        kinds: the kinds of attention that it makes sense for.
         options_type: a frozen dataclass whose fields are made by `option`.
         tables: tables that it fills besides its numbers per head.
         roles: the rules by which a head earns a role.
@@ -100,6 +103,7 @@ class Analysis(ABC):
     """
 
     name: ClassVar[str]
+    kinds: ClassVar[frozenset[Kind]] = SELF
     options_type: ClassVar[type[Any]] = NoOptions
     tables: ClassVar[tuple[Table[Any], ...]] = ()
     roles: ClassVar[tuple[RoleRule, ...]] = ()
@@ -110,8 +114,8 @@ class Analysis(ABC):
     inputs: ClassVar[Inputs] = Inputs.TEXTS
     example_statistic: ClassVar[str | None] = None
 
-    def __init__(self, shape: Shape, survey: Survey, options: Any = None) -> None:
-        self.shape, self.survey = shape, survey
+    def __init__(self, layout: Layout, survey: Survey, options: Any = None) -> None:
+        self.layout, self.survey = layout, survey
         self.conventions = survey.conventions
         self.options = self.options_type() if options is None else options
         self.make_tallies()
@@ -149,8 +153,19 @@ class Analysis(ABC):
         """Make the tallies."""
 
     @abstractmethod
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        """Add what one layer does on one batch."""
+    def ask(self, view: View) -> dict[str, Request]:
+        """The requests for every site with this view, by name; {}: nothing."""
+
+    def observe(self, seen: Seen) -> None:
+        """Add what was seen at one site of one batch.
+
+        As it is, every `Mean` with the name of a request takes its sums, counts and baseline.
+        """
+        for name in seen.requests:
+            mean = getattr(self, name, None)
+            if isinstance(mean, Mean):
+                uniform = None if mean.baseline is None else seen.uniform(name)
+                mean.add(seen, seen[name], seen.counts(name), uniform)
 
     @abstractmethod
     def statistics(self) -> Iterator[Statistic]:
@@ -158,8 +173,26 @@ class Analysis(ABC):
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """The tallies by attribute."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, Tally)}
+        """The tallies by name: those of its attributes, and both of a mean."""
+        tallies = {}
+        for name, value in vars(self).items():
+            if isinstance(value, Tally):
+                tallies[name] = value
+            elif isinstance(value, Mean):
+                tallies[name] = value.tally
+                if value.baseline is not None:
+                    tallies[f"{name} baseline"] = value.baseline
+        return tallies
+
+    def restore(self, tallies: Mapping[str, Tally]) -> None:
+        """Take tallies that were kept, by the names of `tallies`."""
+        for name, value in list(vars(self).items()):
+            if isinstance(value, Tally):
+                setattr(self, name, tallies[name])
+            elif isinstance(value, Mean):
+                value.tally = tallies[name]
+                if value.baseline is not None:
+                    value.baseline = tallies[f"{name} baseline"]
 
 
 Class = TypeVar("Class", bound=type[Analysis])

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import torch
-from torch import Tensor
-
 from headscope.analyses.base import Analysis, analysis
-from headscope.evidence import Statistic, Tally, Unit
-from headscope.model import Batch, LayerAttention
+from headscope.evidence import Mean, Statistic, Unit
+from headscope.model.attention import ANY, Largest, Request, View
 
 
 @analysis("confidence")
@@ -21,27 +18,16 @@ class Confidence(Analysis):
     Queries are the tokens of the text. The baseline attends to all visible tokens alike.
     """
 
+    kinds = ANY
+
     def make_tallies(self) -> None:
-        self.largest, self.uniform = Tally(self.shape), Tally(self.shape, heads=1)
+        self.largest = Mean(self.layout)
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        queries, counts, uniform = attention.visible.once(
-            self, lambda: self._known(attention, batch)
-        )
-        sums = self._largest(attention, batch) @ queries
-        self.largest.add(attention.layer, sums, counts, batch.buckets)
-        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
-
-    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
-        queries = batch.texts[:, :, None].float()
-        return queries, queries.sum(1)[:, None], self._largest(attention.uniform, batch) @ queries
-
-    def _largest(self, attention: LayerAttention, batch: Batch) -> Tensor:
-        """(example, head, query) the largest weight, separators left out."""
-        specials = batch.special & ~batch.separator  # few, and in most models only the first
-        return torch.maximum(attention.peak, attention.largest(specials))
+    def ask(self, view: View) -> dict[str, Request]:
+        keys = view.keys.real & ~view.keys.separator
+        return {"largest": Largest(keys, over=view.queries.texts)}
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean of the largest weight, separators left out"
         lines = {"": "largest weight of a row (confidence)"}
-        yield Statistic("largest", self.largest, self.uniform, Unit.SHARE, text, headlines=lines)
+        yield Statistic.of("largest", self.largest, Unit.SHARE, text, headlines=lines)

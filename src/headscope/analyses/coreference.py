@@ -13,9 +13,10 @@ from torch import Tensor
 from headscope.analyses.base import Analysis, Arc, Inputs, Scene, analysis
 from headscope.corpus import Annotation, Pieces, stable_hash
 from headscope.corpus.mentions import BASELINES, TYPES, Entity, entities
-from headscope.evidence import BestHead, Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Tally, Unit
 from headscope.evidence.role_rule import OURS, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model import Batch
+from headscope.model.attention import At, Request, Seen, View
 
 GROUPS = ("all", *TYPES)
 HEADLINES = {"all": "antecedents of mentions", "pronoun": "antecedents of pronouns"}
@@ -69,18 +70,47 @@ def cases(pieces: Pieces) -> list[Case]:
 
 @dataclass(frozen=True)
 class Asked:
-    """The cases of a batch.
+    """The cases of a batch and their candidates, case by case.
 
     Attributes:
-        example, query: (case,); candidates, gold: (case, unit) 0 or 1.
+        example, query: (case,) the text, and the unit of the mention's head word.
         member: (case, group) whether the case counts in the group.
+        case, unit: (candidate,) whose candidate it is, and its head word.
+        gold: (candidate + 1,) 1 where it refers to the same; the last is for no choice.
     """
 
     example: Tensor
     query: Tensor
-    candidates: Tensor
-    gold: Tensor
     member: Tensor
+    case: Tensor
+    unit: Tensor
+    gold: Tensor
+
+    @classmethod
+    def of(cls, batch: Batch, asked: list[tuple[int, Case]]) -> Asked:
+        """From cases and the rows of their texts."""
+        member = np.zeros((len(asked), len(GROUPS)), np.float32)
+        member[:, 0] = 1
+        query = np.zeros(len(asked), np.int64)
+        candidates: list[tuple[int, int, bool]] = []
+        for number, (row, case) in enumerate(asked):
+            place = batch.pieces[row].place
+            units = place[[mention.head for mention in case.earlier]].tolist()
+            right = set(case.gold)
+            candidates += sorted((number, unit, n in right) for n, unit in enumerate(units))
+            member[number, GROUPS.index(case.mention.kind)] = 1
+            query[number] = place[case.mention.head]
+        table = np.array([*candidates, (-1, -1, False)], dtype=np.int64)
+        example = np.array([row for row, _ in asked], dtype=np.int64)
+        arrays = (
+            example,
+            query,
+            member,
+            table[:-1, 0],
+            table[:, 1],
+            table[:, 2].astype(np.float32),
+        )
+        return cls(*(torch.from_numpy(array).to(batch.ids.device) for array in arrays))
 
     def sums(self, values: Tensor, examples: int) -> Tensor:
         """(example, column, group) from (case, column)."""
@@ -117,8 +147,8 @@ class Coreference(Analysis):
     example_statistic = "accuracy"
 
     def make_tallies(self) -> None:
-        self.hits = Tally(self.shape, len(GROUPS))
-        self.references = Tally(self.shape, len(REFERENCES) * len(GROUPS), heads=1, layers=1)
+        self.hits = Mean(self.layout, len(GROUPS), baseline=False)
+        self.references = Tally(self.layout, len(REFERENCES) * len(GROUPS), heads=1, layers=1)
         self._chosen: dict[Key, tuple[str, Pieces, Case]] = {}
         self._drawn: dict[Key, list[NDArray[np.int16]]] = {}
 
@@ -136,48 +166,41 @@ class Coreference(Analysis):
                     self._chosen[id(pieces), number] = (case.mention.kind, pieces, case)
         self._drawn = {key: [] for key in self._chosen}
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        asked, known, counts, shown = attention.visible.once(self, lambda: self._ask(batch))
+    def ask(self, view: View) -> dict[str, Request]:
+        asked, *_ = view.once(self, lambda: self._asked(view.tokens))
         if not len(asked.query):
-            return
-        words = attention.words(self.conventions.pieces)
-        rows = words.weights.transpose(1, 2)[asked.example, asked.query]  # (case, head, unit)
-        weight, drawn = (rows * asked.candidates[:, None]).max(-1)
-        hits = asked.gold.gather(1, drawn) * (weight > 0)
-        self.hits.add(attention.layer, asked.sums(hits, len(batch.pieces)), counts, batch.buckets)
-        if attention.layer == 0:
-            several = counts.repeat(1, 1, len(REFERENCES))
-            self.references.add(0, known, several, batch.buckets)
-        self._keep(drawn.masked_fill(weight == 0, -1), shown)
+            return {}
+        example, query = asked.example[asked.case], asked.query[asked.case]
+        how = self.conventions.pieces
+        return {"most": At(example, query, asked.unit[:-1], how, into=asked.case, largest=True)}
 
-    def _ask(self, batch: Batch) -> tuple[Asked, Tensor, Tensor, dict[int, Key]]:
+    def observe(self, seen: Seen) -> None:
+        view = seen.view
+        asked, references, counts, shown = view.once(self, lambda: self._asked(view.tokens))
+        drawn = seen["most"].place  # (case, head) of all candidates, -1 for none
+        self.hits.add(seen, asked.sums(asked.gold[drawn], len(view.buckets)), counts)
+        if seen.site.place == 0:
+            several = counts.repeat(1, 1, len(REFERENCES))
+            self.references.add(0, references, several, view.buckets)
+        self._keep(asked.unit[drawn], shown)
+
+    def _asked(self, batch: Batch) -> tuple[Asked, Tensor, Tensor, dict[int, Key]]:
+        """The cases, how right references are and how many cases there are (example, 1, ...), and
+        which cases are shown.
+        """
         numbered = [
-            ((id(one), number), row, case)
-            for row, one in enumerate(batch.pieces)
-            for number, case in enumerate(cases(one))
+            ((id(pieces), number), row, case)
+            for row, pieces in enumerate(batch.pieces)
+            for number, case in enumerate(cases(pieces))
         ]
         shown = {n: key for n, (key, _, _) in enumerate(numbered) if key in self._chosen}
-        found = [(row, case) for _, row, case in numbered]
-        size = (len(found), batch.units.text.shape[1])
-        candidates, gold = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        member = np.zeros((len(found), len(GROUPS)), np.float32)
-        member[:, 0] = 1
-        query = np.zeros(len(found), np.int64)
-        for number, (row, case) in enumerate(found):
-            place = batch.pieces[row].place
-            units = place[[one.head for one in case.earlier]]
-            candidates[number, units] = 1
-            gold[number, units[case.gold]] = 1
-            member[number, GROUPS.index(case.mention.kind)] = 1
-            query[number] = place[case.mention.head]
-        example = np.array([row for row, _ in found], dtype=np.int64)
-        arrays = (example, query, candidates, gold, member)
-        asked = Asked(*(torch.from_numpy(array).to(batch.ids.device) for array in arrays))
-        right = np.array([case.references() for _, case in found], dtype=np.float32)
-        right = right.reshape(len(found), len(REFERENCES))
-        known = asked.sums(torch.from_numpy(right).to(batch.ids.device), len(batch.pieces))
-        ones = torch.ones(len(found), 1, device=batch.ids.device)
-        return asked, known.flatten(1)[:, None], asked.sums(ones, len(batch.pieces)), shown
+        asked = Asked.of(batch, [(row, case) for _, row, case in numbered])
+        right = np.array([case.references() for *_, case in numbered], dtype=np.float32)
+        right = right.reshape(len(numbered), len(REFERENCES))
+        examples, device = len(batch.pieces), batch.ids.device
+        references = asked.sums(torch.from_numpy(right).to(device), examples)
+        counts = asked.sums(torch.ones(len(numbered), 1, device=device), examples)
+        return asked, references.flatten(1)[:, None], counts, shown
 
     def _keep(self, drawn: Tensor, shown: dict[int, Key]) -> None:
         """Keep what every head chooses for the mentions that were chosen to be shown."""
@@ -222,7 +245,7 @@ class Coreference(Analysis):
             for place, name in enumerate(REFERENCES)
         }
         yield Statistic(
-            "accuracy", self.hits, parts["nearest"], Unit.SHARE,
+            "accuracy", self.hits.tally, parts["nearest"], Unit.SHARE,
             "how often the mention looks most at one that refers to the same",
             GROUPS, headlines=HEADLINES,
         )  # fmt: skip

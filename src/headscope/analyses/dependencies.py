@@ -89,10 +89,10 @@ class Dependencies(Linking):
         """Unlabelled attachment where every relation has its own best head, or offset."""
         labels = list(self.labels)
         counted = [self.options.all_words or label not in NOT_COUNTED for label in labels]
-        wide = self.hits.sums.reshape(self.shape.buckets, -1, self.hits.sums.shape[-1])
+        wide = self.hits.tally.sums.reshape(self.layout.buckets, -1, self.hits.tally.sums.shape[-1])
         size = len(labels)
         heads = np.concatenate([wide[..., :size], wide[..., size : 2 * size]], 1)
-        cases = np.broadcast_to(self.hits.counts[:, 0, :, :size], heads.shape)
+        cases = np.broadcast_to(self.hits.tally.counts[:, 0, :, :size], heads.shape)
         fixed, _ = self.known.centres[0].fixed_hits(size)
         best = [
             crossfit(heads, heads, cases)[:, counted].sum(1),

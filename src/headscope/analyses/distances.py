@@ -13,9 +13,10 @@ from torch import Tensor
 from headscope.analyses._families.tables import DISTANCES, FAMILIES, Distance, Relative
 from headscope.analyses.base import Analysis, analysis, option
 from headscope.corpus import Pieces, stable_hash
-from headscope.evidence import Shape, Statistic, Tally, Unit, estimate, families
+from headscope.evidence import Layout, Statistic, Tally, Unit, estimate, families
 from headscope.evidence.divergence import divergences
-from headscope.model import Batch, LayerAttention
+from headscope.model import Batch
+from headscope.model.attention import Request, Rows, Seen, View
 
 FOLDED = 32
 """Buckets of evidence: a matrix of all pairs is kept for each, so they are fewer than usual."""
@@ -53,41 +54,41 @@ class Distances(Analysis):
     page = "headscope.analyses._families.section"
 
     def make_tallies(self) -> None:
-        self.size = self.shape.layers * self.shape.heads
-        self.pairs = Tally(Shape(FOLDED, 1, 1), self.size * (self.size - 1) // 2)
+        self.size = self.layout.layers * self.layout.heads
+        self.pairs = Tally(Layout(FOLDED, 1, 1), self.size * (self.size - 1) // 2)
         self.upper = np.triu_indices(self.size, 1)
         wanted = self.options.rows
         self.rate = min(1.0, wanted / max(1, self.survey.pieces)) if wanted else 1.0
-        self._seen: list[Tensor] = []
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        if attention.layer == 0:
-            self._seen = []
-            self._rows = [chosen_rows(pieces, self.rate) for pieces in batch.pieces]
-            self._ends = np.cumsum(
-                [len(r) * len(p) for r, p in zip(self._rows, batch.pieces, strict=True)]
-            )
-        if not self._ends[-1]:
-            return
-        taken = attention.weights.new_empty(self.shape.heads, int(self._ends[-1]))
-        for place, (rows, pieces) in enumerate(zip(self._rows, batch.pieces, strict=True)):
-            size = len(rows) * len(pieces)
-            part = attention.weights[place, :, torch.from_numpy(rows), : len(pieces)]
-            taken[:, self._ends[place] - size : self._ends[place]] = part.flatten(1)
-        self._seen.append(taken)
-        if len(self._seen) == self.shape.layers:
-            self._add(torch.cat(self._seen), batch)
-            self._seen = []
+    def ask(self, view: View) -> dict[str, Request]:
+        rows = self._chosen(view.queries)
+        places = [(example, row) for example, some in enumerate(rows) for row in some]
+        if not places:
+            return {}
+        example, query = torch.tensor(places, device=view.queries.ids.device).unbind(1)
+        return {"rows": Rows(example, query)}
 
-    def _add(self, heads: Tensor, batch: Batch) -> None:
-        """Compare all heads on the rows of a batch, (head, element)."""
-        sums, counts = [], []
-        for rows, pieces, end in zip(self._rows, batch.pieces, self._ends, strict=True):
-            part = heads[:, end - len(rows) * len(pieces) : end]
+    def _chosen(self, batch: Batch) -> list[NDArray[np.int64]]:
+        """The rows of each text that are compared."""
+        return batch.once(self, lambda: [chosen_rows(pieces, self.rate) for pieces in batch.pieces])
+
+    def observe(self, seen: Seen) -> None:
+        layers: list[Tensor] = seen.view.scope.setdefault(self, [])
+        layers.append(seen["rows"])
+        if len(layers) == self.layout.layers:
+            self._add(torch.cat(layers, 1), seen.view)
+
+    def _add(self, rows: Tensor, view: View) -> None:
+        """Compare all heads on the rows of a batch, (row, head of all layers, key)."""
+        sums, counts, end = [], [], 0
+        chosen = self._chosen(view.queries)
+        for some, size in zip(chosen, view.keys.sizes, strict=True):
+            start, end = end, end + len(some)
+            part = rows[start:end, :, :size].transpose(0, 1).flatten(1)  # (head, row and key)
             sums.append(divergences(part)[self.upper])
-            counts.append(len(rows))
-        made = torch.from_numpy(np.stack(sums))[:, None]
-        self.pairs.add(0, made, torch.tensor(counts)[:, None, None], batch.buckets % FOLDED)
+            counts.append(len(some))
+        by_example = torch.from_numpy(np.stack(sums))[:, None]
+        self.pairs.add(0, by_example, torch.tensor(counts)[:, None, None], view.buckets % FOLDED)
 
     def matrices(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(bucket, head, head) summed distances, and (bucket,) over how many rows."""
@@ -98,16 +99,16 @@ class Distances(Analysis):
     @property
     def few(self) -> bool:
         """Whether there are no layers, or no heads of a layer, to be compared."""
-        return min(self.shape.layers, self.shape.heads) < 2
+        return min(self.layout.layers, self.layout.heads) < 2
 
     @property
     def layer(self) -> NDArray[np.int64]:
         """(head,) the layer of each head."""
-        return np.repeat(np.arange(self.shape.layers), self.shape.heads)
+        return np.repeat(np.arange(self.layout.layers), self.layout.heads)
 
     def statistics(self) -> Iterator[Statistic]:
         sums, rows = self.matrices()
-        layers, heads = self.shape.layers, self.shape.heads
+        layers, heads = self.layout.layers, self.layout.heads
         if not rows.sum() or self.few:
             return
         own = self.layer[:, None] == self.layer
@@ -135,7 +136,7 @@ class Distances(Analysis):
         sums, rows = self.matrices()
         if not rows.sum() or self.few:
             return
-        heads = self.shape.heads
+        heads = self.layout.heads
         place = (corpus, weights)
         distance = estimate(self.pairs.sums[:, 0, 0], self.pairs.counts[:, 0, 0], share=False)
         columns = (*self.upper, distance.value, distance.low.clip(min=0), distance.high, distance.n)

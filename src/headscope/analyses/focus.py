@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
-from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, OURS, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model.attention import ANY, Entropy, Request, View
 
 ROWS = (
     ("entropy", Unit.NATS, "mean entropy of the attention rows", "entropy of all rows"),
@@ -31,6 +30,7 @@ class Focus(Analysis):
     baseline is the entropy of attention to all visible tokens alike.
     """
 
+    kinds = ANY
     roles = (
         RoleRule(
             "broad",
@@ -43,24 +43,16 @@ class Focus(Analysis):
     )
 
     def make_tallies(self) -> None:
-        self.entropy = Tally(self.shape, len(ROWS))
-        self.uniform = Tally(self.shape, len(ROWS), heads=1)
+        self.entropy = Mean(self.layout, len(ROWS))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        scale, counts, uniform = attention.visible.once(self, lambda: self._known(attention, batch))
-        self.entropy.add(attention.layer, attention.entropy @ scale, counts, batch.buckets)
-        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
-
-    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
-        most = attention.visible.count.log()  # (example, 1, query)
-        broad = batch.real & (most[:, 0] > 0)
-        share = broad / most[:, 0].masked_fill(~broad, 1)
-        scale = torch.stack([batch.real.float(), batch.first.float(), share], -1)
-        counts = torch.stack([batch.real, batch.first, broad], -1).sum(1)[:, None]
-        return scale, counts, most @ scale
+    def ask(self, view: View) -> dict[str, Request]:
+        queries, most = view.queries, view.visible.count.log()  # (example, query)
+        broad = queries.real & (most > 0)
+        share = broad / most.masked_fill(~broad, 1)
+        return {"entropy": Entropy(over=torch.stack([queries.real, queries.first, share], -1))}
 
     def statistics(self) -> Iterator[Statistic]:
         for place, (name, unit, text, line) in enumerate(ROWS):
             part = slice(place, place + 1)
-            tally, uniform = self.entropy.part(part), self.uniform.part(part)
-            yield Statistic(name, tally, uniform, unit, text, headlines={"": line})
+            entropy = self.entropy.part(part)
+            yield Statistic.of(name, entropy, unit, text, headlines={"": line})

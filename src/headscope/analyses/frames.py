@@ -13,9 +13,10 @@ from torch import Tensor
 from headscope.analyses.base import Analysis, Arc, Scene, analysis, option
 from headscope.corpus import Annotation, Frame, Pieces, stable_hash
 from headscope.corpus.frames import Place, chosen, elsewhere, place
-from headscope.evidence import BestHead, Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Unit
 from headscope.evidence.role_rule import OURS, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model import Batch
+from headscope.model.attention import At, Request, Rows, Seen, View
 
 SHOWN = 6
 GROUP = ""
@@ -79,7 +80,8 @@ class Frames(Analysis):
     example_statistic = "largest"
 
     def make_tallies(self) -> None:
-        self.largest, self.elsewhere = Tally(self.shape), Tally(self.shape)
+        self.largest = Mean(self.layout, baseline=False)
+        self.elsewhere = Mean(self.layout, baseline=False)
         self._chosen: dict[int, Pieces] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
 
@@ -90,23 +92,37 @@ class Frames(Analysis):
         self._chosen = {id(one): one for one in with_frames[:SHOWN]}
         self._drawn = {key: [] for key in self._chosen}
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        cases, counts, others = attention.visible.once(self, lambda: self._cases(batch))
-        weights = attention.weights[cases.example, :, cases.query, cases.key]  # (pair, head)
-        places, heads = len(cases.frame), weights.shape[1]
-        most = weights.new_zeros(places, heads)
-        most.scatter_reduce_(0, cases.spot[:, None].expand(-1, heads), weights, "amax")
-        frames = weights.new_zeros(2, len(cases.home), heads)
-        for own in (0, 1):
-            mine = cases.own == own
-            frames[own].index_add_(0, cases.frame[mine], most[mine])
+    def ask(self, view: View) -> dict[str, Request]:
+        cases, *_ = view.once(self, lambda: self._cases(view.tokens))
+        if not len(cases.query):
+            return {}
+        pairs = cases.example, cases.query, cases.key
+        requests: dict[str, Request] = {"most": At(*pairs, into=cases.spot, largest=True)}
+        if shown := self._shown(view):
+            requests["shown"] = Rows.whole(view, shown, words=self.conventions.pieces)
+        return requests
+
+    def observe(self, seen: Seen) -> None:
+        view, most = seen.view, seen["most"].value  # (place, head)
+        cases, counts, others = view.once(self, lambda: self._cases(view.tokens))
+        frames = most.new_zeros(2, len(cases.home), most.shape[1])
+        frames.view(-1, most.shape[1]).index_add_(
+            0, cases.own * len(cases.home) + cases.frame, most
+        )
         fits = torch.bincount(cases.frame, minlength=len(cases.home)) - 1
         frames[0] /= fits[:, None].clamp_min(1)
-        sums = weights.new_zeros(2, len(batch.pieces), heads)
+        sums = most.new_zeros(2, len(view.buckets), most.shape[1])
         sums.index_add_(1, cases.home, frames)
-        self.elsewhere.add(attention.layer, sums[0, :, :, None], others, batch.buckets)
-        self.largest.add(attention.layer, sums[1, :, :, None], counts, batch.buckets)
-        self._keep(attention, batch)
+        self.elsewhere.add(seen, sums[0, :, :, None], others)
+        self.largest.add(seen, sums[1, :, :, None], counts)
+        if "shown" in seen:
+            for weights, row in zip(seen["shown"], self._shown(view), strict=True):
+                self._keep(view.tokens, row, weights)
+
+    def _shown(self, view: View) -> list[int]:
+        """The examples that are shown."""
+        pieces = enumerate(view.tokens.pieces)
+        return [row for row, text in pieces if id(text) in self._chosen]
 
     def _cases(self, batch: Batch) -> tuple[Cases, Tensor, Tensor]:
         pairs: list[tuple[int, int, int, int]] = []
@@ -140,22 +156,23 @@ class Frames(Analysis):
             if pieces_of(pieces, place(frame)):
                 yield frame
 
-    def _keep(self, attention: LayerAttention, batch: Batch) -> None:
-        """Keep the word that every element of the chosen sentences looks at most."""
-        for row, pieces in enumerate(batch.pieces):
-            if id(pieces) not in self._chosen:
-                continue
-            words = attention.words(self.conventions.pieces)
-            weights = words.weights[row] * words.units.text[row]  # (head, unit, unit)
-            home = pieces.place
-            drawn = []
-            for frame in self._seen(pieces):
-                for _, start, end in frame.elements:
-                    mine = torch.from_numpy(home[start:end][home[start:end] >= 0])
-                    most = weights[:, mine].amax(1)
-                    most[:, mine] = 0
-                    drawn.append(most.argmax(-1).cpu().numpy())
-            self._drawn[id(pieces)].append(pieces.words_at(np.stack(drawn, 1)))
+    def _keep(self, batch: Batch, row: int, weights: Tensor) -> None:
+        """Keep the word that every element of a chosen sentence looks at most.
+
+        Args:
+            weights: (head, unit, unit)
+        """
+        pieces = batch.pieces[row]
+        weights = weights * batch.words[row]
+        home = pieces.place
+        drawn = []
+        for frame in self._seen(pieces):
+            for _, start, end in frame.elements:
+                own = torch.from_numpy(home[start:end][home[start:end] >= 0])
+                most = weights[:, own].amax(1)
+                most[:, own] = 0
+                drawn.append(most.argmax(-1).cpu().numpy())
+        self._drawn[id(pieces)].append(pieces.words_at(np.stack(drawn, 1)))
 
     def exemplars(self) -> dict[str, Exemplars]:
         store = Exemplars(SHOWN)
@@ -182,7 +199,7 @@ class Frames(Analysis):
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(
-            "largest", self.largest, self.elsewhere, Unit.SHARE,
+            "largest", self.largest.tally, self.elsewhere.tally, Unit.SHARE,
             "mean of the largest weight from a frame element to the target",
             headlines={GROUP: "frame element to target"},
         )  # fmt: skip

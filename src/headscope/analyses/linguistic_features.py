@@ -13,8 +13,9 @@ from torch import Tensor
 from headscope.analyses.base import Analysis, analysis, option
 from headscope.corpus import Annotation
 from headscope.corpus.features import FEATURES, features
-from headscope.evidence import Statistic, Tally, Unit
-from headscope.model import Batch, LayerAttention
+from headscope.evidence import Mean, Statistic, Unit
+from headscope.model import Batch
+from headscope.model.attention import ANY, Received, Request, Seen, View
 
 GROUPS = (*FEATURES, "first", "separator")
 QUERIES = ("from all", "from first")
@@ -58,44 +59,41 @@ class LinguisticFeatures(Analysis):
         Annotation.TREES: "subjects, objects",
     }
 
+    kinds = ANY
+
     def make_tallies(self) -> None:
-        size = len(QUERIES) * len(GROUPS)
-        self.largest = Tally(self.shape, size)
-        self.uniform = Tally(self.shape, size, heads=1)
+        self.largest = Mean(self.layout, len(QUERIES) * len(GROUPS))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        tokens, counts, uniform = attention.visible.once(
-            self, lambda: self._known(attention, batch)
+    def ask(self, view: View) -> dict[str, Request]:
+        real = view.queries.real
+        every = real / real.sum(1, keepdim=True)
+        return {"received": Received(torch.stack([every, view.queries.first], -1))}
+
+    def observe(self, seen: Seen) -> None:
+        tokens, counts = seen.view.once(self, lambda: self._tokens(seen.view.keys))
+        sums, uniform = (
+            (received.unsqueeze(3) * tokens[:, None, None]).amax(-1)
+            for received in (seen["received"], seen.uniform("received"))
         )
-        sums = self._largest(attention, tokens)
-        self.largest.add(attention.layer, sums, counts, batch.buckets)
-        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
+        self.largest.add(seen, sums, counts, uniform)
 
-    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
+    def _tokens(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """(example, feature, token) 0 or 1, and which features each example has."""
         tokens = torch.zeros(len(batch.pieces), len(FEATURES), batch.ids.shape[1])
-        found = features_of(batch, self.options.negations)
-        for row, (pieces, known) in enumerate(zip(batch.pieces, found, strict=True)):
+        by_text = features_of(batch, self.options.negations)
+        for row, (pieces, positions) in enumerate(zip(batch.pieces, by_text, strict=True)):
             words = np.zeros((len(FEATURES), len(pieces.words) + 1), np.float32)  # last: specials
-            for place, positions in enumerate(known.values()):
-                words[place, positions] = 1
+            for place, feature in enumerate(positions.values()):
+                words[place, feature] = 1
             tokens[row, :, : len(pieces)] = torch.from_numpy(words[:, pieces.word])
         roles = torch.stack([batch.first, batch.separator], 1).float()
-        tokens = torch.cat([tokens.to(roles.device), roles], 1)  # (example, feature, token)
-        counts = tokens.any(-1).float().repeat(1, len(QUERIES))[:, None]
-        return tokens, counts, self._largest(attention.uniform, tokens)
-
-    def _largest(self, attention: LayerAttention, tokens: Tensor) -> Tensor:
-        """(example, head, query group x feature)."""
-        received = attention.received / attention.batch.real.sum(1)[:, None, None]
-        both = torch.stack([received, attention.weights[:, :, 0]], 2)  # from all, from first
-        return (both.unsqueeze(3) * tokens[:, None, None]).amax(-1).flatten(2)
+        tokens = torch.cat([tokens.to(roles.device), roles], 1)
+        return tokens, tokens.any(-1).float().repeat(1, len(QUERIES))[:, None]
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean weight on the token of this feature that receives most"
         for place, direction in enumerate(QUERIES):
             part = slice(place * len(GROUPS), (place + 1) * len(GROUPS))
-            largest, uniform = self.largest.part(part), self.uniform.part(part)
-            yield Statistic(
-                "largest", largest, uniform, Unit.SHARE, text, GROUPS, direction,
-                HEADLINES[direction],
-            )  # fmt: skip
+            options = {"direction": direction, "headlines": HEADLINES[direction]}
+            largest = self.largest.part(part)
+            yield Statistic.of("largest", largest, Unit.SHARE, text, groups=GROUPS, **options)

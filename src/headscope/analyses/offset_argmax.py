@@ -8,9 +8,9 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.relative_position import OFFSETS, WIDTH
-from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import VOITA, RoleRule
-from headscope.model import Batch, LayerAttention, in_band
+from headscope.model.attention import Band, Largest, Request, Seen, View
 
 HEADLINES = {
     "-1": "largest weight on the previous token",
@@ -40,27 +40,29 @@ class OffsetArgmax(Analysis):
     )
 
     def make_tallies(self) -> None:
-        self.hits = Tally(self.shape, len(OFFSETS))
-        self.chance = Tally(self.shape, len(OFFSETS), heads=1)
+        self.hits = Mean(self.layout, len(OFFSETS))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        places, counts, chance = attention.visible.once(self, lambda: self._known(attention, batch))
-        peak = attention.peak.masked_fill(attention.peak == 0, 2).unsqueeze(-1)
-        hits = ((attention.band(WIDTH) == peak) & places).sum(2)
-        self.hits.add(attention.layer, hits, counts, batch.buckets)
-        self.chance.add(attention.layer, chance, counts, batch.buckets)
+    def ask(self, view: View) -> dict[str, Request]:
+        texts = view.tokens.texts
+        return {"near": Band(WIDTH, keys=texts), "peak": Largest(texts)}
 
-    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
-        texts = batch.texts
-        keys = attention.visible.in_band(WIDTH) & in_band(texts, WIDTH)
-        places = (keys & texts[:, :, None])[:, None]  # (example, 1, query, offset)
-        candidates = (attention.visible.mask & texts[:, None, None]).sum(-1)
-        chance = (places / candidates.clamp_min(1).unsqueeze(-1)).sum(2)
-        return places, texts.sum(-1)[:, None, None], chance
+    def observe(self, seen: Seen) -> None:
+        texts = seen.view.tokens.texts
+        chance = seen.view.once(self, lambda: self._chance(seen))
+        peak = seen["peak"].value
+        peak = peak.masked_fill((peak == 0) | ~texts[:, None], 2)  # nothing is as large
+        hits = (seen["near"] == peak.unsqueeze(-1)).sum(2)
+        self.hits.add(seen, hits, texts.sum(1)[:, None, None], chance)
+
+    def _chance(self, seen: Seen) -> Tensor:
+        """(example, 1, offset) the same for a token of the text picked at random."""
+        texts = seen.view.tokens.texts.double().unsqueeze(-1)
+        share = seen.view.visible.mean(texts)  # (example, query, 1) of what a query sees
+        near: Tensor = seen.uniform("near")[:, 0] / share.masked_fill(share == 0, 1)
+        return (near * texts).sum(1, keepdim=True)
 
     def statistics(self) -> Iterator[Statistic]:
         text = "how often the largest weight falls at this offset"
-        yield Statistic(
-            "share", self.hits, self.chance, Unit.SHARE, text, OFFSETS,
-            headlines=HEADLINES,
-        )  # fmt: skip
+        yield Statistic.of(
+            "share", self.hits, Unit.SHARE, text, groups=OFFSETS, headlines=HEADLINES
+        )

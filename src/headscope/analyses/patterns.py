@@ -9,14 +9,15 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.analyses._shapes.classifier import SHAPES, classifier
-from headscope.analyses._shapes.counterparts import twin_features
+from headscope.analyses._shapes.counterparts import counterpart_features
 from headscope.analyses._shapes.features import Tokens, features
 from headscope.analyses.base import Analysis, analysis
 from headscope.corpus import Pieces
 from headscope.corpus.shown import KEPT, chosen_for_maps, rank
-from headscope.evidence import Exemplar, Exemplars, Statistic, Tally, Unit
+from headscope.evidence import Exemplar, Exemplars, Mean, Statistic, Unit
 from headscope.evidence.role_rule import KOVALEVA, OURS, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model.attention import Request, Rows, Seen, View
+from headscope.model.hooks.workspace import Workspace
 
 SHOWS = {
     "vertical": "shows columns",
@@ -63,8 +64,9 @@ class Patterns(Analysis):
     )
 
     def make_tallies(self) -> None:
-        self.shapes = Tally(self.shape, len(SHAPES))
-        self.matching = Tally(self.shape)
+        self.layouts = Mean(self.layout, len(SHAPES), baseline=False)
+        self.matching = Mean(self.layout, baseline=False)
+        self._space = Workspace()
         self._kept: dict[int, Pieces] = {}
         self._probabilities: dict[int, list[NDArray[np.float32]]] = {}
 
@@ -72,25 +74,23 @@ class Patterns(Analysis):
         self._kept = {id(pieces): pieces for pieces in chosen_for_maps(shard)}
         self._probabilities = {key: [] for key in self._kept}
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        told = batch.once(self, lambda: Tokens(batch.real, batch.texts, batch.second))
-        found = features(attention.weights, told, attention.space)
-        shares = classifier().probabilities(found)
-        named = torch.nn.functional.one_hot(shares.argmax(-1), len(SHAPES))
-        ones = torch.ones(len(batch.pieces), 1, 1)
-        self.shapes.add(attention.layer, named, ones, batch.buckets)
-        if bool(batch.second.any()):
-            self._match(attention, batch, told)
+    def ask(self, view: View) -> dict[str, Request]:
+        return {"maps": Rows.whole(view)}
+
+    def observe(self, seen: Seen) -> None:
+        batch, maps = seen.view.tokens, seen["maps"]
+        tokens = seen.view.once(self, lambda: Tokens(batch.real, batch.texts, batch.second))
+        shares = classifier().probabilities(features(maps, tokens, self._space))
+        likeliest = torch.nn.functional.one_hot(shares.argmax(-1), len(SHAPES))
+        self.layouts.add(seen, likeliest, torch.ones(len(maps), 1, 1))
+        if tokens.paired:
+            crossing = counterpart_features(maps, tokens, batch.ids, self._space)
+            flagged = classifier().probabilities(crossing, "matching").argmax(-1)
+            pair = batch.second.any(1)[:, None, None]
+            self.matching.add(seen, flagged.unsqueeze(-1) * pair, pair)
         for place, pieces in enumerate(batch.pieces):
             if id(pieces) in self._kept:
                 self._probabilities[id(pieces)].append(shares[place].cpu().numpy().copy())
-
-    def _match(self, attention: LayerAttention, batch: Batch, told: Tokens) -> None:
-        twins = twin_features(attention.weights, told, batch.ids, attention.space)
-        flagged = classifier().probabilities(twins, "matching").argmax(-1)
-        pair = batch.second.any(1)[:, None, None]
-        sums = flagged.unsqueeze(-1) * pair
-        self.matching.add(attention.layer, sums, pair, batch.buckets)
 
     def exemplars(self) -> dict[str, Exemplars]:
         store = Exemplars(KEPT)
@@ -105,12 +105,12 @@ class Patterns(Analysis):
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(
-            "shape", self.shapes, None, Unit.SHARE, "share of the maps that have this shape",
+            "shape", self.layouts.tally, None, Unit.SHARE, "share of the maps that have this shape",
             SHAPES, headlines={shape: f"{shape} maps" for shape in SHAPES},
         )  # fmt: skip
-        if self.matching.counts.any():
+        if self.matching.tally.counts.any():
             yield Statistic(
-                "matching", self.matching, None, Unit.SHARE,
+                "matching", self.matching.tally, None, Unit.SHARE,
                 "share of the maps of pairs in which tokens look at their twins in the other "
                 "sentence", headlines={"": "maps that match twins"},
             )  # fmt: skip

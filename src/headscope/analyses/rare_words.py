@@ -10,9 +10,10 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.corpus import Pieces
-from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import OURS, VOITA, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model import Batch
+from headscope.model.attention import ANY, Largest, Request, Seen, View
 
 GROUPS = ("rarest", "two rarest")
 HEADLINES = {"rarest": "largest weight on the rarest word"}
@@ -28,6 +29,7 @@ class RareWords(Analysis):
     count all alike. The baseline picks a visible token of the text at random.
     """
 
+    kinds = ANY
     roles = (
         RoleRule(
             "rare words",
@@ -44,35 +46,35 @@ class RareWords(Analysis):
     needs = (Needs.FREQUENCIES,)
 
     def make_tallies(self) -> None:
-        self.hits = Tally(self.shape, len(GROUPS))
-        self.chance = Tally(self.shape, len(GROUPS), heads=1)
+        self.hits = Mean(self.layout, len(GROUPS))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        targets, queries, counts, chance = attention.visible.once(
-            self, lambda: self._known(attention, batch)
-        )
-        there = torch.stack([attention.largest(words) for words in targets], -1)
-        peak = attention.peak.unsqueeze(-1)
-        hits = ((there == peak) & (peak > 0) & queries).sum(2)
-        self.hits.add(attention.layer, hits, counts, batch.buckets)
-        self.chance.add(attention.layer, chance, counts, batch.buckets)
+    def ask(self, view: View) -> dict[str, Request]:
+        targets = zip(GROUPS, self._targets(view), strict=True)
+        largest = {name: Largest(keys) for name, keys in targets}
+        return {**largest, "peak": Largest(view.keys.texts)}
 
-    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
-        targets = self._find(batch)
-        visible = attention.visible.mask & batch.texts[:, None, None]
-        share = (visible.squeeze(1) & targets[:, :, None]).sum(-1) / visible.sum(-1).clamp_min(1)[
-            :, 0
-        ]
-        queries = batch.texts[:, None, :, None]
-        counts = (batch.texts.sum(-1) * targets[0].any(-1))[:, None, None]
-        chance = (share.movedim(0, -1)[:, None] * queries).sum(2)  # (example, 1, group)
-        return targets, queries, counts, chance
+    def observe(self, seen: Seen) -> None:
+        counts, chance = seen.view.once(self, lambda: self._expected(seen.view))
+        peak = seen["peak"].value
+        queries = (peak > 0) & seen.view.queries.texts[:, None]
+        hits = [((seen[name].value == peak) & queries).sum(-1) for name in GROUPS]
+        self.hits.add(seen, torch.stack(hits, -1), counts, chance)
+
+    def _targets(self, view: View) -> Tensor:
+        return view.once((self, "targets"), lambda: self._find(view.keys))
+
+    def _expected(self, view: View) -> tuple[Tensor, Tensor]:
+        """How many queries count, and what a token of the text picked at random would hit."""
+        targets, queries = self._targets(view), view.queries.texts
+        groups = torch.stack([*targets, view.keys.texts], -1).double()
+        shares = view.visible.mean(groups)  # (example, query, group) of what a query sees
+        chance = shares[..., :-1] / shares[..., -1:].clamp_min(1e-9) * queries[..., None]
+        counts = queries.sum(1) * targets[0].any(1)
+        return counts[:, None, None], chance.sum(1, keepdim=True)
 
     def statistics(self) -> Iterator[Statistic]:
         text = "how often the largest weight falls on the least frequent word"
-        yield Statistic(
-            "share", self.hits, self.chance, Unit.SHARE, text, GROUPS, headlines=HEADLINES,
-        )  # fmt: skip
+        yield Statistic.of("share", self.hits, Unit.SHARE, text, groups=GROUPS, headlines=HEADLINES)
 
     def _find(self, batch: Batch) -> Tensor:
         """(group, example, token) whether a token is of the rarest, of the two rarest words."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torch import Tensor
-
 from headscope.analyses.base import Analysis, analysis
-from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model.attention import Band, Request, View
 
 WIDTH = 8
 OFFSETS = tuple(f"{offset:+d}" if offset else "0" for offset in range(-WIDTH, WIDTH + 1))
@@ -52,28 +50,13 @@ class RelativePosition(Analysis):
     )
 
     def make_tallies(self) -> None:
-        self.weight = Tally(self.shape, len(OFFSETS))
-        self.uniform = Tally(self.shape, len(OFFSETS), heads=1)
+        self.weight = Mean(self.layout, len(OFFSETS))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        seen, counts, uniform = attention.visible.once(self, lambda: self._known(attention, batch))
-        sums = self._sums(attention, seen)
-        self.weight.add(attention.layer, sums, counts, batch.buckets)
-        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
-
-    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        seen = (
-            attention.visible.in_band(WIDTH) & batch.texts[:, :, None]
-        )  # (example, query, offset)
-        weight = seen[:, None].float()
-        return weight, seen.sum(1)[:, None], self._sums(attention.uniform, weight)
-
-    def _sums(self, attention: LayerAttention, seen: Tensor) -> Tensor:
-        """Summed over queries: (example, head, offset)."""
-        return (attention.band(WIDTH) * seen).sum(2)
+    def ask(self, view: View) -> dict[str, Request]:
+        return {"weight": Band(WIDTH, over=view.tokens.texts)}
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean attention to the token at this offset"
-        yield Statistic(
-            "weight", self.weight, self.uniform, Unit.SHARE, text, OFFSETS, headlines=HEADLINES
+        yield Statistic.of(
+            "weight", self.weight, Unit.SHARE, text, groups=OFFSETS, headlines=HEADLINES
         )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, Inputs, analysis
-from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import LENS, OURS, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model import Batch
+from headscope.model.attention import At, Request, Seen, View
 
 PLACES = ("previous", "duplicate", "induction", "first")
 HEADLINES = {"previous": "previous token", "duplicate": "same token, before",
@@ -42,43 +44,66 @@ class Repetition(Analysis):
     inputs = Inputs.REPEATED
 
     def make_tallies(self) -> None:
-        self.weight = Tally(self.shape, 2 * len(PLACES))
-        self.uniform = Tally(self.shape, 2 * len(PLACES), heads=1)
+        self.weight = Mean(self.layout, 2 * len(PLACES))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        places, counts = batch.once(self, lambda: _places(batch))
-        for tally, weights in (
-            (self.weight, attention.weights),
-            (self.uniform, attention.visible.uniform),
-        ):
-            sums = torch.einsum("bhij,bpij->bhp", weights, places)
-            tally.add(attention.layer, sums.repeat(1, 1, 2), counts, batch.buckets)
+    def ask(self, view: View) -> dict[str, Request]:
+        example, place, query, key = self._places(view)[0]
+        return {"at": At(example, query, key, into=example * len(PLACES) + place)}
+
+    def observe(self, seen: Seen) -> None:
+        sums, uniform = (
+            weights.view(-1, len(PLACES), weights.shape[1]).mT.repeat(1, 1, 2)
+            for weights in (seen["at"], seen.uniform("at"))
+        )
+        self.weight.add(seen, sums, self._places(seen.view)[1], uniform)
+
+    def _places(self, view: View) -> tuple[tuple[Tensor, ...], Tensor]:
+        """(place,) its example, which of `PLACES` it is, its query and key; and (example, 1,
+        group) over how many queries.
+        """
+        return view.once(self, lambda: places_of(view.tokens))
 
     def statistics(self) -> Iterator[Statistic]:
         half = len(PLACES)
-        yield Statistic(
-            "weight", self.weight.part(slice(0, half)), self.uniform.part(slice(0, half)),
-            Unit.SHARE, "mean weight on this place, over the queries that have one", PLACES,
-            headlines=HEADLINES,
+        yield Statistic.of(
+            "weight", self.weight.part(slice(0, half)), Unit.SHARE,
+            "mean weight on this place, over the queries that have one",
+            groups=PLACES, headlines=HEADLINES,
         )  # fmt: skip
-        yield Statistic(
-            "detector", self.weight.part(slice(half, None)), self.uniform.part(slice(half, None)),
-            Unit.SHARE, "share of all attention on such places, as TransformerLens detects heads",
-            PLACES,
+        yield Statistic.of(
+            "detector", self.weight.part(slice(half, None)), Unit.SHARE,
+            "share of all attention on such places, as TransformerLens detects heads",
+            groups=PLACES,
         )  # fmt: skip
 
 
-def _places(batch: Batch) -> tuple[Tensor, Tensor]:
-    """(example, place, query, key) 0 or 1, and (example, 1, group) over how many queries."""
-    ids, real = batch.ids, batch.real
-    both = (real[:, :, None] & real[:, None, :]).tril()
-    before = torch.zeros_like(both)
-    before[:, 1:, :-1] = torch.eye(ids.shape[1] - 1, dtype=torch.bool, device=ids.device)
-    same = (ids[:, :, None] == ids[:, None, :]).tril(-1)
-    after = torch.zeros_like(same)
-    after[:, :, 1:] = same[:, :, :-1]  # the key after the one that is the same
-    first = batch.first[:, None, :].expand_as(same)
-    places = torch.stack([before, same, after.tril(), first], 1) & both[:, None]
-    asked = places.any(-1).sum(-1)  # (example, place) queries that have such a place
-    every = real.sum(1, keepdim=True).expand_as(asked)
-    return places.float(), torch.cat([asked, every], 1)[:, None]
+def places_of(batch: Batch) -> tuple[tuple[Tensor, ...], Tensor]:
+    """See `Repetition._places`."""
+    table: list[tuple[int, int, int, int]] = []
+    counts = []
+    for example, pieces in enumerate(batch.pieces):
+        found = places(pieces.ids.tolist())
+        table += [(example, *place) for place in found]
+        queries = Counter(which for which, _ in {(which, query) for which, query, _ in found})
+        counts.append(
+            [queries[which] for which in range(len(PLACES))] + [len(pieces)] * len(PLACES)
+        )
+    device = batch.ids.device
+    columns = torch.tensor(table, device=device).unbind(1)
+    return columns, torch.tensor(counts, device=device)[:, None]
+
+
+def places(ids: list[int]) -> list[tuple[int, int, int]]:
+    """Which of `PLACES`, query and key, of all places of a text.
+
+    >>> [(PLACES[which], query, key) for which, query, key in places([7, 8, 7]) if which in (1, 2)]
+    [('duplicate', 2, 0), ('induction', 2, 1)]
+    """
+    found = []
+    earlier: dict[int, list[int]] = {}
+    for query, token in enumerate(ids):
+        same = earlier.setdefault(token, [])
+        keys = ([query - 1] if query else [], same, [key + 1 for key in same], [0])
+        found += [(which, query, key) for which, some in enumerate(keys) for key in some]
+        same.append(query)
+    return found

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
-from headscope.evidence import Statistic, Tally, Unit
-from headscope.model import Batch, LayerAttention
+from headscope.evidence import Mean, Statistic, Unit
+from headscope.model import Batch
+from headscope.model.attention import Mass, Request, Seen, View
 
 GROUPS = ("itself", "first", "separator", "punctuation", "other words")
 ROWS = ("from all tokens", "from the first token")
@@ -53,40 +54,40 @@ class Rollout(Analysis):
     """
 
     def make_tallies(self) -> None:
-        size = len(ROWS) * len(GROUPS)
-        self.mass = Tally(self.shape, size, heads=1)
-        self.uniform = Tally(self.shape, size, heads=1)
+        self.mass = Mean(self.layout, len(ROWS) * len(GROUPS), heads=1)
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        if attention.layer == 0:
-            length = batch.ids.shape[1]
-            own = torch.eye(length, device=batch.ids.device).expand(len(batch.ids), -1, -1)
-            self._totals = [own, own]
-        counts = batch.once(self, lambda: _counts(batch))
-        maps = (attention.weights.mean(1), attention.visible.uniform[:, 0])
-        for place, (tally, layer) in enumerate(zip((self.mass, self.uniform), maps, strict=True)):
-            before = self._totals[place]
-            after = self._totals[place] = torch.baddbmm(before, layer, before) / 2
-            sums = _sums(after, batch)
-            tally.add(attention.layer, sums, counts, batch.buckets)
+    def ask(self, view: View) -> dict[str, Request]:
+        if self not in view.scope:  # one for all masks of a batch
+            ids = view.tokens.ids
+            own = torch.eye(ids.shape[1], device=ids.device).expand(len(ids), -1, -1)
+            view.scope[self] = own, own.double()
+        return {"step": Mass(lambda: view.scope[self][0], together=True)}
+
+    def observe(self, seen: Seen) -> None:
+        view, (total, uniform) = seen.view, seen.view.scope[self]
+        total = (total + seen["step"][:, 0]) / 2
+        uniform = (uniform + view.visible.mean(uniform)) / 2
+        view.scope[self] = total, uniform
+        counts = view.once(self, lambda: _counts(view.tokens))
+        self.mass.add(seen, _sums(total, view.tokens), counts, _sums(uniform, view.tokens))
 
     def statistics(self) -> Iterator[Statistic]:
         for place, direction in enumerate(ROWS):
             part = slice(place * len(GROUPS), (place + 1) * len(GROUPS))
-            yield Statistic(
-                "rolled_out", self.mass.part(part), self.uniform.part(part), Unit.SHARE,
+            yield Statistic.of(
+                "rolled_out", self.mass.part(part), Unit.SHARE,
                 "how much of a token's vector after this layer comes from such tokens",
-                GROUPS, direction, per_layer=True,
+                groups=GROUPS, direction=direction, per_layer=True,
                 headlines={"itself": "itself, rolled out"} if place == 0 else {},
             )  # fmt: skip
 
 
 def _sums(total: Tensor, batch: Batch) -> Tensor:
     """(example, 1, row group x key group) of rolled out maps (example, query, key)."""
-    real = batch.real.float()
+    real, roles = batch.real.to(total.dtype), batch.roles.to(total.dtype)
     diagonal = total.diagonal(dim1=1, dim2=2) * real
     others = total - torch.diag_embed(total.diagonal(dim1=1, dim2=2))
-    by_role = others @ batch.roles  # (example, query, role)
+    by_role = others @ roles  # (example, query, role)
     rows = torch.cat([diagonal.unsqueeze(-1), by_role], -1)
     every = (rows * real.unsqueeze(-1)).sum(1)
     return torch.cat([every, rows[:, 0]], -1)[:, None]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor
 
 from headscope.analyses.base import Analysis, analysis
-from headscope.evidence import Statistic, Tally, Unit
+from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, OURS, RoleRule
-from headscope.model import Batch, LayerAttention
+from headscope.model.attention import ANY, Mass, Request, View
 
 KEYS = ("first", "separator", "stop", "punctuation", "other")
 QUERIES = ("from all", "from separator", "from other")
@@ -44,6 +43,7 @@ class SpecialTokens(Analysis):
     baseline attends to all visible tokens alike.
     """
 
+    kinds = ANY
     roles = tuple(
         RoleRule(
             name,
@@ -59,29 +59,18 @@ class SpecialTokens(Analysis):
     )
 
     def make_tallies(self) -> None:
-        self.mass = Tally(self.shape, len(QUERIES) * len(KEYS))
-        self.uniform = Tally(self.shape, len(QUERIES) * len(KEYS), heads=1)
+        self.mass = Mean(self.layout, len(QUERIES) * len(KEYS))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        queries, keys, counts, uniform = attention.visible.once(
-            self, lambda: self._known(attention, batch)
-        )
-        sums = attention.mass(queries, keys).flatten(2)  # (example, head, query group x role)
-        self.mass.add(attention.layer, sums, counts, batch.buckets)
-        self.uniform.add(attention.layer, uniform, counts, batch.buckets)
-
-    def _known(self, attention: LayerAttention, batch: Batch) -> tuple[Tensor, ...]:
-        roles = (batch.first, batch.separator, batch.stop, batch.punctuation, batch.other)
-        keys = torch.stack(roles, dim=-1).float()
-        groups = (batch.real, batch.separator, batch.real & ~batch.separator)
-        queries = torch.stack(groups, dim=1).float()
-        counts = queries.sum(-1).repeat_interleave(len(KEYS), dim=1)[:, None]
-        return queries, keys, counts, attention.uniform.mass(queries, keys).flatten(2)
+    def ask(self, view: View) -> dict[str, Request]:
+        queries, keys = view.queries, view.keys
+        roles = (keys.first, keys.separator, keys.stop, keys.punctuation, keys.other)
+        groups = (queries.real, queries.separator, queries.real & ~queries.separator)
+        return {"mass": Mass(torch.stack(roles, -1), over=torch.stack(groups, -1))}
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean attention to tokens of this role"
         for place, direction in enumerate(QUERIES):
             part = slice(place * len(KEYS), (place + 1) * len(KEYS))
-            mass, uniform = self.mass.part(part), self.uniform.part(part)
-            lines = HEADLINES[direction]
-            yield Statistic("mass", mass, uniform, Unit.SHARE, text, KEYS, direction, lines)
+            options = {"direction": direction, "headlines": HEADLINES[direction]}
+            mass = self.mass.part(part)
+            yield Statistic.of("mass", mass, Unit.SHARE, text, groups=KEYS, **options)

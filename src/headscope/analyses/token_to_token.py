@@ -12,8 +12,10 @@ from torch import Tensor
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.linguistic_features import features_of
 from headscope.corpus import Annotation, Example, Pieces
-from headscope.evidence import Statistic, Tally, Unit
-from headscope.model import Batch, LayerAttention, WordAttention
+from headscope.evidence import Mean, Statistic, Tally, Unit
+from headscope.model import Batch
+from headscope.model.attention import At, Band, Request, Seen, View
+from headscope.model.words import Units
 
 GROUPS = (
     "noun to pronoun", "pronoun to noun", "verb to subject", "subject to verb",
@@ -44,7 +46,7 @@ def pairs(example: Example, found: dict[str, list[int]]) -> list[tuple[int, int,
     return made
 
 
-def seen(pieces: Pieces, found: dict[str, list[int]]) -> Iterator[tuple[int, int, int]]:
+def seen_pairs(pieces: Pieces, found: dict[str, list[int]]) -> Iterator[tuple[int, int, int]]:
     """The pairs of a text, by unit; pairs of which a word has no pieces are left out."""
     if not pieces.example.heads:
         return
@@ -75,6 +77,47 @@ class Pairs:
     place: Tensor
     free: Tensor
 
+    @classmethod
+    def of(cls, table: Tensor, units: Units) -> Pairs:
+        """From (pair, 4): example, group, query and key."""
+        example, group, query, key = table.unbind(1)
+        size, distance = units.text.shape[1], key - query
+        width = 2 * size - 1
+        place = example * len(GROUPS) + group
+        slot = place * width + distance + size - 1
+        unique, key_of = torch.unique(place * size + key, return_inverse=True)
+        linked = torch.bincount(slot)[slot] if len(slot) else slot
+        free = units.apart(example, distance) - linked
+        return cls(example, group, query, key, slot, key_of, unique // size, free)
+
+    def expected(self, weights: Tensor, along: Tensor) -> Tensor:
+        """(pair, head) the mean weight at the same distance between words that are not linked.
+
+        Args:
+            weights: (pair, head) between the linked words.
+            along: (example, head, distance) summed over all words of the text.
+        """
+        examples, heads, width = along.shape
+        linked = weights.new_zeros(examples * len(GROUPS) * width, heads)
+        linked.index_add_(0, self.slot, weights)
+        total = along[self.example, :, self.slot % width]
+        return (total - linked[self.slot]) / self.free[:, None].clamp_min(1)
+
+    def by_group(self, values: Tensor, examples: int) -> Tensor:
+        """(example, head, group) from (pair, head)."""
+        total = values.new_zeros(examples * len(GROUPS), values.shape[1])
+        total.index_add_(0, self.example * len(GROUPS) + self.group, values)
+        return total.view(examples, len(GROUPS), -1).transpose(1, 2)
+
+    def largest(self, values: Tensor, examples: int) -> Tensor:
+        """(example, head, group) the mean over the queries of a key, the largest over keys."""
+        heads = values.shape[1]
+        sums = values.new_zeros(len(self.place), heads).index_add_(0, self.key_of, values)
+        means = sums / torch.bincount(self.key_of, minlength=len(self.place))[:, None]
+        best = values.new_zeros(examples * len(GROUPS), heads)
+        best.scatter_reduce_(0, self.place[:, None].expand(-1, heads), means, "amax")
+        return best.view(examples, len(GROUPS), heads).transpose(1, 2)
+
 
 @analysis("token_to_token")
 class TokenToToken(Analysis):
@@ -91,94 +134,60 @@ class TokenToToken(Analysis):
     annotation = Annotation.TREES
 
     def make_tallies(self) -> None:
-        self.weight, self.matched = Tally(self.shape, len(GROUPS)), Tally(self.shape, len(GROUPS))
-        self.largest = Tally(self.shape, len(GROUPS))
-        self.uniform = Tally(self.shape, len(GROUPS), heads=1)
+        self.weight = Mean(self.layout, len(GROUPS), baseline=False)
+        self.matched = Mean(self.layout, len(GROUPS), baseline=False)
+        self.largest = Mean(self.layout, len(GROUPS))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        known, counts, texts, uniform = attention.visible.once(
-            self, lambda: self._known(attention, batch)
+    def ask(self, view: View) -> dict[str, Request]:
+        pairs, *_ = view.once(self, lambda: self._pairs(view.tokens))
+        if not len(pairs.query):
+            return {}
+        words, how = view.tokens.words, self.conventions.pieces
+        return {
+            "at": At(pairs.example, pairs.query, pairs.key, how),
+            "along": Band(words.shape[1] - 1, over=words, words=how, keys=words),
+        }
+
+    def observe(self, seen: Seen) -> None:
+        view, at = seen.view, seen["at"]  # (pair, head)
+        pairs, counts, texts = view.once(self, lambda: self._pairs(view.tokens))
+        examples, free = len(view.buckets), (pairs.free > 0)[:, None]
+        expected = pairs.expected(at, seen["along"][:, :, 0])
+        for mean, values in ((self.weight, at), (self.matched, expected)):
+            mean.add(seen, pairs.by_group(values * free, examples), counts)
+        largest, uniform = (
+            pairs.largest(weights, examples) for weights in (at, seen.uniform("at"))
         )
-        if not len(known.query):
-            return
-        words = attention.words(self.conventions.pieces)
-        examples = len(batch.pieces)
-        found = words.weights.transpose(1, 2)[known.example, known.query, :, known.key]
-        free = (known.free > 0)[:, None]
-        expected = self._expected(words, known, found)
-        for tally, values in ((self.weight, found), (self.matched, expected)):
-            tally.add(attention.layer, _by_group(values * free, known, examples), counts,
-                      batch.buckets)  # fmt: skip
-        self.largest.add(attention.layer, _largest(found, known, examples), texts, batch.buckets)
-        self.uniform.add(attention.layer, uniform, texts, batch.buckets)
+        self.largest.add(seen, largest, texts, uniform)
 
-    def _expected(self, words: WordAttention, known: Pairs, found: Tensor) -> Tensor:
-        """(pair, head) the mean weight at the same distance between words that are not linked."""
-        examples, heads, width = words.diagonals.shape
-        linked = found.new_zeros(examples * len(GROUPS) * width, heads)
-        linked.index_add_(0, known.slot, found)
-        total = words.diagonals[known.example, :, known.slot % width]
-        return (total - linked[known.slot]) / known.free[:, None].clamp_min(1)
-
-    def _known(
-        self, attention: LayerAttention, batch: Batch
-    ) -> tuple[Pairs, Tensor, Tensor, Tensor]:
-        units = batch.units
-        width = 2 * units.text.shape[1] + 1
+    def _pairs(self, batch: Batch) -> tuple[Pairs, Tensor, Tensor]:
+        """The pairs of a batch; how many count and whether there are any, (example, 1, group)."""
         table = [
             (row, group, query, key)
-            for row, (pieces, found) in enumerate(
+            for row, (pieces, positions) in enumerate(
                 zip(batch.pieces, features_of(batch), strict=True)
             )
-            for group, query, key in seen(pieces, found)
+            for group, query, key in seen_pairs(pieces, positions)
         ]
-        columns = torch.tensor(table, dtype=torch.long, device=batch.ids.device).view(-1, 4)
-        example, group, query, key = columns.unbind(1)
-        slot = (example * len(GROUPS) + group) * width + (key - query) % width
-        place = example * len(GROUPS) + group
-        size = units.text.shape[1]
-        unique, key_of = torch.unique(place * size + key, return_inverse=True)
-        alike = units.apart(example, key - query)
-        linked = torch.bincount(slot, minlength=len(batch.pieces) * len(GROUPS) * width)[slot]
-        known = Pairs(
-            example, group, query, key, slot, key_of,
-            unique // size, alike - linked,
-        )  # fmt: skip
-        examples = len(batch.pieces)
-        counts = _by_group((known.free > 0)[:, None].float(), known, examples)
-        texts = (_by_group(torch.ones_like(slot)[:, None], known, examples) > 0).float()
-        even = attention.uniform.words(self.conventions.pieces).weights[example, :, query, key]
-        return known, counts, texts, _largest(even, known, examples)
+        numbers = torch.tensor(table, dtype=torch.long, device=batch.ids.device).view(-1, 4)
+        pairs, examples = Pairs.of(numbers, batch.units), len(batch.pieces)
+        counts = pairs.by_group((pairs.free > 0)[:, None].float(), examples)
+        texts = (pairs.by_group(torch.ones_like(pairs.free)[:, None], examples) > 0).float()
+        return pairs, counts, texts
 
     def statistics(self) -> Iterator[Statistic]:
+        weight = self.weight.tally
         yield Statistic(
-            "weight", self.weight, self.matched, Unit.SHARE,
+            "weight", weight, self.matched.tally, Unit.SHARE,
             "mean weight from the one word to the other", GROUPS,
         )  # fmt: skip
         yield Statistic(
-            "gain", Tally.of(self.weight.sums - self.matched.sums, self.weight.counts),
-            Tally.of(np.zeros_like(self.weight.counts), self.weight.counts), Unit.POINTS,
+            "gain", Tally.of(weight.sums - self.matched.tally.sums, weight.counts),
+            Tally.of(np.zeros_like(weight.counts), weight.counts), Unit.POINTS,
             "mean weight above that at the same distance without the relation",
             GROUPS, headlines=HEADLINES,
         )  # fmt: skip
-        yield Statistic(
-            "largest", self.largest, self.uniform, Unit.SHARE,
-            "mean over texts of the largest weight on such a word", GROUPS,
+        yield Statistic.of(
+            "largest", self.largest, Unit.SHARE,
+            "mean over texts of the largest weight on such a word", groups=GROUPS,
         )  # fmt: skip
-
-
-def _by_group(values: Tensor, known: Pairs, examples: int) -> Tensor:
-    """(example, head, group) from (pair, head)."""
-    total = values.new_zeros(examples * len(GROUPS), values.shape[1])
-    total.index_add_(0, known.example * len(GROUPS) + known.group, values)
-    return total.view(examples, len(GROUPS), -1).transpose(1, 2)
-
-
-def _largest(values: Tensor, known: Pairs, examples: int) -> Tensor:
-    """(example, head, group) the mean over the queries of a key, the largest over keys."""
-    heads = values.shape[1]
-    sums = values.new_zeros(len(known.place), heads).index_add_(0, known.key_of, values)
-    means = sums / torch.bincount(known.key_of, minlength=len(known.place))[:, None]
-    best = values.new_zeros(examples * len(GROUPS), heads)
-    best.scatter_reduce_(0, known.place[:, None].expand(-1, heads), means, "amax")
-    return best.view(examples, len(GROUPS), heads).transpose(1, 2)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import torch
 
 from headscope.analyses.base import Analysis, Needs, analysis
-from headscope.evidence import Statistic, Tally, Unit
-from headscope.model import Batch, LayerAttention
+from headscope.evidence import Mean, Statistic, Unit
+from headscope.model.attention import ANY, Norms, Request, Seen, View
 
 ROLES = ("first", "separator", "punctuation", "other")
 
@@ -23,23 +23,26 @@ class ValueNorms(Analysis):
     much as any other token). The baseline is 1.
     """
 
+    kinds = ANY
     needs = (Needs.VALUES,)
 
     def make_tallies(self) -> None:
-        self.norm = Tally(self.shape, len(ROLES))
-        self.even = Tally(self.shape, len(ROLES), heads=1)
+        self.norm = Mean(self.layout, len(ROLES))
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        counts = batch.once(self, lambda: batch.roles.sum(1)[:, None])
-        norms = attention.norms * batch.real[:, None]
-        mean = norms.sum(-1, keepdim=True) / batch.real.sum(-1)[:, None, None]
-        shares = (norms / mean.clamp_min(torch.finfo(norms.dtype).tiny)) @ batch.roles
-        self.norm.add(attention.layer, shares, counts, batch.buckets)
-        self.even.add(attention.layer, counts, counts, batch.buckets)
+    def ask(self, view: View) -> dict[str, Request]:
+        return {"norms": Norms()}
+
+    def observe(self, seen: Seen) -> None:
+        keys = seen.view.keys
+        counts = seen.view.once(self, lambda: keys.roles.sum(1)[:, None])
+        norms = seen["norms"] * keys.real[:, None]
+        mean = norms.sum(-1, keepdim=True) / keys.real.sum(-1)[:, None, None]
+        shares = (norms / mean.clamp_min(torch.finfo(norms.dtype).tiny)) @ keys.roles
+        self.norm.add(seen, shares, counts, counts)
 
     def statistics(self) -> Iterator[Statistic]:
-        yield Statistic(
-            "relative_norm", self.norm, self.even, Unit.TIMES,
+        yield Statistic.of(
+            "relative_norm", self.norm, Unit.TIMES,
             "norm of the transformed value vector, as a multiple of the text's mean",
             groups=ROLES,
             headlines={"separator": "norm of separators", "first": "norm of the first token"},

@@ -8,7 +8,7 @@ from headscope.evidence.interval import Estimate, estimate
 from headscope.evidence.role_rule import RoleRule
 from headscope.evidence.statistic import Null, Statistic, best_rows, crossfit, head_rows
 from headscope.evidence.table import Int32, Table
-from headscope.evidence.tally import Shape, Tally
+from headscope.evidence.tally import Layout, Mean, Tally
 from headscope.evidence.unit import UNITS, Unit
 
 __all__ = [
@@ -22,9 +22,10 @@ __all__ = [
     "Harvest",
     "HeadRow",
     "Int32",
+    "Layout",
+    "Mean",
     "Null",
     "RoleRule",
-    "Shape",
     "Statistic",
     "Table",
     "Tally",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headscope.evidence.head_table import BestHead, HeadRow
 from headscope.evidence.interval import Floats, corrected, difference, estimate
-from headscope.evidence.tally import Tally
+from headscope.evidence.tally import Mean, Tally
 from headscope.evidence.unit import Unit
 
 Columns = dict[str, list[Any]]
@@ -78,6 +78,15 @@ class Statistic:
     null: Null | None = None
     p: float | None = None
     per_layer: bool = False
+
+    @classmethod
+    def of(cls, name: str, mean: Mean, unit: Unit, about: str, **options: Any) -> Statistic:
+        """A mean with its baseline as a statistic.
+
+        Args:
+            options: further attributes (`groups`, `direction`, `headlines`, ...).
+        """
+        return cls(name, mean.tally, mean.baseline, unit, about, **options)
 
     @property
     def per_model(self) -> bool:

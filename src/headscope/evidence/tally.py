@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,8 +15,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Shape:
-    """The shape of a study: buckets of evidence, layers, heads."""
+class Layout:
+    """How tallies of a study are laid out: buckets of evidence, layers, heads."""
 
     buckets: int
     layers: int
@@ -28,22 +29,22 @@ class Tally:
     Counts are (bucket, layer, 1, group): what is counted never depends on the head.
 
     Args:
-        shape: of the study.
+        layout: of the study.
         groups: how many things are tallied side by side (offsets, roles, relations).
         heads: 1 for what is the same for all heads, such as a baseline.
         layers: 1 for what is the same for all layers too.
 
     >>> import torch
-    >>> tally = Tally(Shape(buckets=4, layers=1, heads=2))
+    >>> tally = Tally(Layout(buckets=4, layers=1, heads=2))
     >>> tally.add(0, torch.tensor([[[3.0], [1.0]]]), torch.tensor([[[2.0]]]), torch.tensor([1]))
     >>> tally.ratio()[0, :, 0].tolist()
     [1.5, 0.5]
     """
 
     def __init__(
-        self, shape: Shape, groups: int = 1, heads: int | None = None, layers: int | None = None
+        self, layout: Layout, groups: int = 1, heads: int | None = None, layers: int | None = None
     ) -> None:
-        size = (shape.buckets, layers or shape.layers, heads or shape.heads, groups)
+        size = (layout.buckets, layers or layout.layers, heads or layout.heads, groups)
         self._sums: Floats = np.zeros(size)
         self._counts: Floats = np.zeros((*size[:2], 1, groups))
         self._waiting: list[tuple[int, Tensor, Tensor]] = []
@@ -98,7 +99,7 @@ class Tally:
 
     @classmethod
     def of_cases(
-        cls, values: Floats, weights: Floats, buckets: Sequence[int], shape: Shape
+        cls, values: Floats, weights: Floats, buckets: Sequence[int], layout: Layout
     ) -> Tally:
         """From numbers per case.
 
@@ -106,12 +107,13 @@ class Tally:
             values: (case, head) of all layers' heads; weights: (case, 1), what they are divided by.
             buckets: of the cases.
         """
-        sums = np.zeros((shape.buckets, shape.layers * shape.heads))
-        counts = np.zeros((shape.buckets, 1))
+        sums = np.zeros((layout.buckets, layout.layers * layout.heads))
+        counts = np.zeros((layout.buckets, 1))
         np.add.at(sums, buckets, values)
         np.add.at(counts, buckets, weights)
-        many = np.broadcast_to(counts[:, :, None, None], (shape.buckets, shape.layers, 1, 1))
-        return cls.of(sums.reshape(shape.buckets, shape.layers, shape.heads, 1), many.copy())
+        size = (layout.buckets, layout.layers)
+        repeated = np.broadcast_to(counts[:, :, None, None], (*size, 1, 1))
+        return cls.of(sums.reshape(*size, layout.heads, 1), repeated.copy())
 
     @classmethod
     def of(cls, sums: Floats, counts: Floats) -> Tally:
@@ -130,3 +132,74 @@ class Tally:
         """(layer, head, group) sum over count, all buckets together; NaN where nothing counts."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self.sums.sum(0) / self.counts.sum(0))
+
+
+class _Site(Protocol):
+    """Where a model attends."""
+
+    @property
+    def place(self) -> int:
+        """Its number."""
+
+
+class _View(Protocol):
+    """Who looks at whom."""
+
+    @property
+    def buckets(self) -> Tensor:
+        """(example,)."""
+
+
+class Observation(Protocol):
+    """What was seen at one site of a model on one batch."""
+
+    @property
+    def site(self) -> _Site:
+        """Where."""
+
+    @property
+    def view(self) -> _View:
+        """Of which examples."""
+
+
+class Mean:
+    """A mean over observations, next to that of a head that attends to all it sees alike.
+
+    Args:
+        layout: of the study.
+        groups: how many means are taken side by side.
+        baseline: whether there is such a head to compare with.
+        heads: 1 for one number of all heads of a layer together.
+
+    Attributes:
+        tally, baseline: sums and counts of both; without a baseline, None.
+    """
+
+    def __init__(
+        self, layout: Layout, groups: int = 1, *, baseline: bool = True, heads: int | None = None
+    ) -> None:
+        self.tally = Tally(layout, groups, heads)
+        self.baseline = Tally(layout, groups, heads=1) if baseline else None
+
+    def add(
+        self, seen: Observation, sums: Tensor, counts: Tensor, uniform: Tensor | None = None
+    ) -> None:
+        """Add what was seen at one site.
+
+        Args:
+            sums: (example, head, ...) summed over the example's observations.
+            counts: (example, 1, ... or 1) how many they were.
+            uniform: (example, 1, ...) the sums of the baseline.
+        """
+        place, buckets = seen.site.place, seen.view.buckets
+        counts = counts.flatten(2)
+        self.tally.add(place, sums.flatten(2), counts, buckets)
+        if self.baseline is not None and uniform is not None:
+            self.baseline.add(place, uniform.flatten(2), counts, buckets)
+
+    def part(self, groups: slice) -> Mean:
+        """Some of the groups as a mean of their own (a view)."""
+        part = Mean.__new__(Mean)
+        part.tally = self.tally.part(groups)
+        part.baseline = None if self.baseline is None else self.baseline.part(groups)
+        return part

@@ -9,7 +9,6 @@ from headscope._util.lazy import attach
 
 if TYPE_CHECKING:
     from headscope.model.adapters import Adapter, Route, families, register
-    from headscope.model.attention import LayerAttention, in_band
     from headscope.model.batch import Batch
     from headscope.model.defaults import EPSILON
     from headscope.model.disabling import disable
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from headscope.model.pruned.shrink import remaining_heads
     from headscope.model.replacement import Replacement, parse_replacement
     from headscope.model.top import Top
-    from headscope.model.words import Units, WordAttention
 
 __all__ = [
     "EPSILON",
@@ -35,19 +33,15 @@ __all__ = [
     "Batch",
     "Gates",
     "HeadOutputs",
-    "LayerAttention",
     "Model",
     "Replacement",
     "Route",
     "Top",
-    "Units",
     "VariantRunner",
-    "WordAttention",
     "WorkItems",
     "disable",
     "families",
     "gate_heads",
-    "in_band",
     "intercept_head_outputs",
     "load",
     "load_untrained_classifier",
@@ -72,19 +66,15 @@ _MODULES = {
     "Batch": "headscope.model.batch",
     "Gates": "headscope.model.hooks.gradients",
     "HeadOutputs": "headscope.model.hooks.head_outputs",
-    "LayerAttention": "headscope.model.attention",
     "Model": "headscope.model.model",
     "Replacement": "headscope.model.replacement",
     "Route": "headscope.model.adapters",
     "Top": "headscope.model.top",
-    "Units": "headscope.model.words",
     "VariantRunner": "headscope.model.hooks.variants",
-    "WordAttention": "headscope.model.words",
     "WorkItems": "headscope.model.parallel",
     "disable": "headscope.model.disabling",
     "families": "headscope.model.adapters",
     "gate_heads": "headscope.model.hooks.gradients",
-    "in_band": "headscope.model.attention",
     "intercept_head_outputs": "headscope.model.hooks.head_outputs",
     "load": "headscope.model.loading",
     "load_untrained_classifier": "headscope.model.initialise",

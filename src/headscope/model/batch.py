@@ -87,6 +87,16 @@ class Batch:
         return found.to(self.ids.device)
 
     @cached_property
+    def sizes(self) -> list[int]:
+        """How many tokens each example has."""
+        return [len(pieces) for pieces in self.pieces]
+
+    @property
+    def words(self) -> Tensor:
+        """(example, unit) whether the unit is a word of the text; False for specials, padding."""
+        return self.units.text
+
+    @cached_property
     def units(self) -> Units:
         """The words of the batch, and which pieces are whose."""
         return units_of(self.pieces, self.ids.shape[1], self.ids.device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -9,7 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from headscope.corpus import Example, encode
 from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route, families, family_of
-from headscope.model.attention import LayerAttention
+from headscope.model.attention import Kind, MapWatcher, Seen, Site, View
 from headscope.model.batch import Batch, make_batch
 from headscope.model.hooks.tap import Tap, watch
 from headscope.model.token_roles import TokenRoles
@@ -29,20 +31,20 @@ def pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
 
 def detect_attention(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-) -> tuple[Adapter, int, int]:
+) -> tuple[Adapter, tuple[Site, ...]]:
     """Find an adapter that shows the attention of a model, in a dry run on two short texts.
 
     A family with an adapter is observed by it. For any other family, every route is tried until
     one shows rows that sum to 1 and leaves the output of the model unchanged.
 
     Returns:
-        The adapter, the number of layers, and the number of heads in each layer.
+        The adapter, and where the model attends.
     """
     adapter = family_of(network.config)
     reasons = []
     for candidate in [adapter] if adapter else _guesses(network):
         try:
-            return candidate, *_dry_run(network, tokenizer, candidate)
+            return candidate, _dry_run(network, tokenizer, candidate)
         except ModelError as error:
             reasons.append(str(error))
     raise ModelError(
@@ -68,27 +70,28 @@ def _guesses(network: PreTrainedModel) -> list[Adapter]:
 
 def _dry_run(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, adapter: Adapter
-) -> tuple[int, int]:
-    """The number of layers and heads observed; an error if the adapter does not fit."""
-    heads: list[int] = []
+) -> tuple[Site, ...]:
+    """The sites observed; an error if the adapter does not fit."""
+    sites: list[Site] = []
     invalid_layers: list[int] = []
 
-    def look(attention: LayerAttention) -> None:
-        heads.append(attention.weights.shape[1])
-        if not _is_attention(attention):
-            invalid_layers.append(attention.layer)
+    def look(seen: Seen, maps: Tensor) -> None:
+        sites.append(seen.site)
+        if not _is_attention(seen.view, maps):
+            invalid_layers.append(seen.site.layer)
 
     examples = [Example("1", text="A b, c. D e f."), Example("2", text="A.")]
     pieces = encode(examples, tokenizer, DEFAULT_MAX_LENGTH)
     batch = make_batch(pieces, TokenRoles(tokenizer), pad_id(tokenizer), network.device)
     try:
         unobserved = _output(network, adapter, batch)[batch.real]
-        with watch(network, adapter, look) as tap:
+        with watch(network, adapter, MapWatcher(look)) as tap:
             observed = tap.forward(batch)[batch.real]
     except (TypeError, ValueError, IndexError, AttributeError, RuntimeError, KeyError) as error:
         raise ModelError(f"cannot be run on text ({type(error).__name__}: {error})") from error
-    if not heads:
+    if not sites:
         raise ModelError("it has no attention that can be observed")
+    heads = [site.heads for site in sites]
     if invalid_layers or len(set(heads)) > 1:
         raise ModelError(
             f"what layers {invalid_layers or heads} return is not attention over the tokens"
@@ -96,20 +99,21 @@ def _dry_run(
     scale = max(float(unobserved.abs().max()), 1e-6)
     if not torch.allclose(unobserved, observed, atol=OUTPUT_TOLERANCE * scale):
         raise ModelError("observing it changes its output, so it is not plain softmax attention")
-    return len(heads), heads[0]
+    both_ways = any(site.kind is Kind.ENCODER for site in sites)
+    kind = Kind.ENCODER if both_ways else Kind.DECODER
+    return tuple(replace(site, kind=kind) for site in sites)
 
 
-def _is_attention(attention: LayerAttention) -> bool:
+def _is_attention(view: View, maps: Tensor) -> bool:
     """Whether the rows of real queries sum to 1 and put no weight on invisible keys."""
-    real = attention.batch.real
-    rows = attention.weights.transpose(1, 2)[real]  # (real query, head, key)
-    invisible = ~attention.visible.mask.transpose(1, 2)[real]
-    sums = rows.sum(-1)
+    real = view.queries.real
+    sums = maps.sum(-1).transpose(1, 2)[real]  # (real query, head)
     sums_to_1 = torch.allclose(sums, torch.ones_like(sums), atol=ROW_SUM_TOLERANCE)
-    return sums_to_1 and not bool((rows * invisible).any())
+    invisible = (maps * ~view.visible.mask()).transpose(1, 2)[real]
+    return sums_to_1 and not bool(invisible.any())
 
 
 @torch.inference_mode()
 def _output(network: PreTrainedModel, adapter: Adapter, batch: Batch) -> Tensor:
     """(example, token, hidden) the output of the model while nobody observes it."""
-    return Tap(network, adapter, lambda _: None).forward(batch)
+    return Tap(network, adapter).forward(batch)

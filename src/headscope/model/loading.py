@@ -24,6 +24,7 @@ from transformers.utils import logging
 from headscope.errors import ModelError
 from headscope.model import bundled
 from headscope.model.adapters import Adapter, family_of
+from headscope.model.attention import Kind, Site
 from headscope.model.detect import DEFAULT_MAX_LENGTH, detect_attention
 from headscope.model.model import Model
 from headscope.model.pruned.shrink import load_pruned_weights, remaining_heads
@@ -154,24 +155,26 @@ def wrap(
         raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
     network.train(False)
     inner = cast(PreTrainedModel, network.base_model)
-    adapter, layers, heads = _dimensions(inner, tokenizer)
+    adapter, sites = _sites(inner, tokenizer)
     limits = [adapter.max_length(inner.config), tokenizer.model_max_length]
     stated = [int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
     max_length = min(stated, default=DEFAULT_MAX_LENGTH)
-    model = Model(name, inner, tokenizer, adapter, layers, heads, max_length, weights)
+    model = Model(name, inner, tokenizer, adapter, sites, max_length, weights)
     model.with_top = network if network is not inner else None
     return model
 
 
-def _dimensions(
+def _sites(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-) -> tuple[Adapter, int, int]:
-    """The adapter, the number of layers and the number of heads in each, before pruning."""
+) -> tuple[Adapter, tuple[Site, ...]]:
+    """The adapter, and where the model attends (with all heads that it had before pruning)."""
     remaining, adapter = remaining_heads(network.config), family_of(network.config)
     if remaining is not None and adapter is not None:
-        return adapter, len(remaining), int(network.config.num_attention_heads)
-    adapter, layers, heads = detect_attention(network, tokenizer)
-    return adapter.located_in(network), layers, heads
+        heads = int(network.config.num_attention_heads)
+        kind = Kind.DECODER if adapter.causal else Kind.ENCODER
+        return adapter, tuple(Site(kind, n, n, heads) for n in range(len(remaining)))
+    adapter, sites = detect_attention(network, tokenizer)
+    return adapter.located_in(network), sites
 
 
 def explain_loading_error(name: str | Path, error: Exception) -> str:

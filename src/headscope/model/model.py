@@ -17,10 +17,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from headscope.corpus import Example, Pieces, encode
 from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.model.adapters import Adapter
-from headscope.model.attention import LayerAttention
+from headscope.model.attention import Kind, Site, Watcher
 from headscope.model.batch import Batch, make_batch
 from headscope.model.detect import pad_id
-from headscope.model.hooks.tap import Observer, Tap, watch
+from headscope.model.hooks.tap import Tap, watch
 from headscope.model.pruned.shrink import remaining_heads
 from headscope.model.token_roles import TokenRoles
 
@@ -32,7 +32,7 @@ class Model:
     Attributes:
         name: the name by which it was loaded.
         network: the encoder or decoder, without a classifier or language model on top.
-        layers, heads: the number of layers, and of attention heads in each (before pruning).
+        sites: where it attends, with all heads that it had before pruning.
         max_length: the largest number of tokens it accepts.
         weights: "trained" or "random".
         uninitialised_weights: names of weights that are missing in the checkpoint (a pooler, which
@@ -49,8 +49,7 @@ class Model:
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     adapter: Adapter
-    layers: int
-    heads: int
+    sites: tuple[Site, ...]
     max_length: int
     weights: str = "trained"
     uninitialised_weights: frozenset[str] = frozenset()
@@ -69,6 +68,16 @@ class Model:
             shape = f"{self.layers} layers, {count} of {self.layers * self.heads} heads"
         family = self.network.config.model_type
         return f"{self.name}{random}: {family}, {shape}, at most {self.max_length} tokens"
+
+    @property
+    def layers(self) -> int:
+        """The number of layers that attend."""
+        return len(self.sites)
+
+    @property
+    def heads(self) -> int:
+        """The number of heads in each layer."""
+        return self.sites[0].heads
 
     @property
     def whole(self) -> PreTrainedModel:
@@ -137,17 +146,10 @@ class Model:
         except ModelError:
             return False
 
-    @cached_property
+    @property
     def causal(self) -> bool:
         """Whether a token sees only the tokens before it, as in a decoder."""
-        sees_ahead: list[bool] = []
-
-        def look(attention: LayerAttention) -> None:
-            sees_ahead.append(bool(attention.visible.mask[:, 0].triu(1).any()))
-
-        with self.watch(look) as tap:
-            tap.forward(self.batch(self.encode([Example("ahead", text="a b c")])))
-        return not any(sees_ahead)
+        return self.sites[0].kind is Kind.DECODER
 
     @cached_property
     def num_special_tokens(self) -> int:
@@ -159,9 +161,14 @@ class Model:
         """Pad tokenized examples into a batch on the model's device."""
         return make_batch(pieces, self.token_roles, pad_id(self.tokenizer), self.network.device)
 
-    def watch(self, observer: Observer) -> AbstractContextManager[Tap]:
-        """Call `observer` with the attention of every layer, within a `with` (see `tap.watch`)."""
-        return watch(self.network, self.adapter, observer)
+    def watch(self, *watchers: Watcher, norm_weighted: bool = False) -> AbstractContextManager[Tap]:
+        """Answer what watchers ask of the attention of every layer, within a `with`.
+
+        Args:
+            norm_weighted: multiply weights by the norms of value vectors (Kobayashi et al. 2020).
+        """
+        kind = self.sites[0].kind
+        return watch(self.network, self.adapter, *watchers, kind=kind, norm_weighted=norm_weighted)
 
     def tokens(self, pieces: Pieces) -> list[str]:
         """The tokens of an example without the tokenizer's marks for spaces."""

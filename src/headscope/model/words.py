@@ -17,7 +17,7 @@ from headscope.corpus import Pieces
 from headscope.model.hooks.workspace import Workspace
 
 SHORT = 160
-"""Up to so many pieces, all texts of a batch are joined into words by products at once."""
+"""Up to this many pieces, all texts of a batch are joined into words by products at once."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Units:
         """Per text: the piece that begins each unit; the unit of each piece; the pieces that
         continue a unit, and which.
         """
-        found = []
+        splits = []
         for part in self.to.bool():
             inside = part.any(1)
             owner = part[inside].byte().argmax(1)
             first = torch.ones_like(owner, dtype=torch.bool)
             first[1:] = owner[1:] != owner[:-1]
             more = (~first).nonzero()[:, 0]
-            found.append((first.nonzero()[:, 0], owner, more, owner[more]))
-        return found
+            splits.append((first.nonzero()[:, 0], owner, more, owner[more]))
+        return splits
 
     @cached_property
     def others(self) -> Tensor:
@@ -68,46 +68,52 @@ class Units:
 def units_of(pieces: tuple[Pieces, ...], length: int, device: torch.device) -> Units:
     """The units of padded examples."""
     owner = torch.full((len(pieces), length), -1)
-    for row, one in enumerate(pieces):
-        owner[row, : len(one)] = torch.from_numpy(one.unit)
+    for row, text_pieces in enumerate(pieces):
+        owner[row, : len(text_pieces)] = torch.from_numpy(text_pieces.unit)
     size = int(owner.max()) + 1
     to = (owner[:, :, None] == torch.arange(size)).float()  # (example, token, unit)
     text = torch.zeros(len(pieces), size, dtype=torch.bool)
-    for row, one in enumerate(pieces):
-        text[row, torch.from_numpy(one.unit[one.word >= 0])] = True
+    for row, text_pieces in enumerate(pieces):
+        text[row, torch.from_numpy(text_pieces.unit[text_pieces.word >= 0])] = True
     mean = to / to.sum(1, keepdim=True).clamp_min(1)
     begins = to.cumsum(1).eq(1) & to.bool()
-    made = (text, to, mean.mT.contiguous(), begins.float().mT.contiguous())
-    return Units(*(part.to(device) for part in made))
+    tables = (text, to, mean.mT.contiguous(), begins.float().mT.contiguous())
+    return Units(*(table.to(device) for table in tables))
 
 
-def dense(weights: Tensor, units: Units, space: Workspace, how: str, rows: Tensor) -> None:
+def join_dense(
+    weights: Tensor, queries: Units, keys: Units, how: str, rows: Tensor, *, space: Workspace
+) -> None:
     """Fill `rows` (example, unit, head, unit) by two products with the units' tables."""
-    examples, heads, length, _ = weights.shape
+    examples, heads, length, width = weights.shape
     size = rows.shape[-1]
     to = space.take("to words", (examples, heads * length, size), weights)
-    torch.bmm(weights.reshape(examples, heads * length, length), units.to, out=to)
+    pieces = weights.reshape(examples, heads * length, width)
+    torch.bmm(pieces, keys.to.to(weights.dtype), out=to)
     by_query = space.take("by query", (examples, length, heads, size), weights)
     by_query.copy_(to.view(examples, heads, length, size).transpose(1, 2))
-    torch.bmm(getattr(units, how), by_query.flatten(2), out=rows.flatten(2))
+    shares: Tensor = getattr(queries, how)
+    torch.bmm(shares.to(weights.dtype), by_query.flatten(2), out=rows.flatten(2))
 
 
-def one_by_one(weights: Tensor, units: Units, _space: Workspace, how: str, rows: Tensor) -> None:
+def join_by_text(weights: Tensor, queries: Units, keys: Units, how: str, rows: Tensor) -> None:
     """The same text by text, adding only the pieces that continue a word.
 
-    The products of `dense` grow with the cube of the length; few pieces continue a word.
+    The products of `join_dense` grow with the cube of the length; few pieces continue a word.
     """
     rows.zero_()
-    for place, (begins, owner, more, whose) in enumerate(units.split):
-        size = len(begins)
+    for place, (row_split, key_split) in enumerate(zip(queries.split, keys.split, strict=True)):
+        begins, _, more, whose = key_split
         to = weights[place].index_select(2, begins)  # (head, query, unit)
         to.index_add_(2, whose, weights[place].index_select(2, more))
+        size = len(begins)
+        begins, owner, more, whose = row_split
         by_query = to.transpose(0, 1)
-        made = by_query.index_select(0, begins)
+        joined = by_query.index_select(0, begins)
         if how == "mean":
-            made.index_add_(0, whose, by_query.index_select(0, more))
-            made /= torch.bincount(owner)[:, None, None]
-        rows[place, :size, :, :size] = made
+            joined.index_add_(0, whose, by_query.index_select(0, more))
+            joined /= torch.bincount(owner)[:, None, None]
+        rows[place, : len(begins), :, :size] = joined
 
 
 class WordAttention:
@@ -117,16 +123,19 @@ class WordAttention:
         weights: (example, head, unit, unit); rows of units sum to 1.
     """
 
-    def __init__(self, weights: Tensor, units: Units, space: Workspace, how: str = "mean") -> None:
-        examples, heads, length, _ = weights.shape
-        size = units.text.shape[1]
-        rows = space.take(f"words {how}", (examples, size, heads, size), weights)
-        join = dense if length <= SHORT else one_by_one
-        join(weights, units, space, how, rows)
+    def __init__(
+        self, weights: Tensor, queries: Units, keys: Units, space: Workspace, how: str = "mean"
+    ) -> None:
+        examples, heads, *lengths = weights.shape
+        shape = (examples, queries.text.shape[1], heads, keys.text.shape[1])
+        rows = space.take(f"words {how}", shape, weights)
+        if max(lengths) <= SHORT:
+            join_dense(weights, queries, keys, how, rows, space=space)
+        else:
+            join_by_text(weights, queries, keys, how, rows)
         # (example, unit, head, unit): one product an example serves all its heads
-        self._stored = rows
-        self.weights = self._stored.transpose(1, 2)
-        self.units, self._space = units, space
+        self.weights = rows.transpose(1, 2)
+        self.units, self._how, self._space = queries, how, space
 
     @cached_property
     def _wide(self) -> Tensor:
@@ -134,23 +143,23 @@ class WordAttention:
 
         Each row is followed by as many zeros, and the last by one more for each: see `diagonals`.
         """
-        examples, size, heads, _ = self._stored.shape
+        examples, heads, size, _ = self.weights.shape
         shape = (examples, heads, size * (2 * size + 1))
-        wide = self._space.take_clean("wide", shape, self._stored)
+        wide = self._space.take_clean(f"wide {self._how}", shape, self.weights)
         torch.mul(self.weights, self.units.others.unsqueeze(1), out=rows_of(wide, size))
         return wide
 
     @cached_property
-    def row(self) -> Tensor:
-        """(example, head, unit) whom each word looks at most; -1 where at no other word."""
-        weight, place = rows_of(self._wide, self._stored.shape[1]).max(3)
-        return place.masked_fill_(weight == 0, -1)
+    def row(self) -> tuple[Tensor, Tensor]:
+        """The largest weight of each word on another, and on which; 0 and -1 where on none."""
+        value, place = rows_of(self._wide, self.weights.shape[2]).max(3)
+        return value, place.masked_fill_(value == 0, -1)
 
     @cached_property
-    def column(self) -> Tensor:
-        """(example, head, unit) who looks most at each word; -1 where no other word does."""
-        weight, place = rows_of(self._wide, self._stored.shape[1]).max(2)
-        return place.masked_fill_(weight == 0, -1)
+    def column(self) -> tuple[Tensor, Tensor]:
+        """The largest weight on each word from another, and from which; 0 and -1 for none."""
+        value, place = rows_of(self._wide, self.weights.shape[2]).max(2)
+        return value, place.masked_fill_(value == 0, -1)
 
     @cached_property
     def diagonals(self) -> Tensor:
@@ -159,7 +168,7 @@ class WordAttention:
         The distance d (key minus query) stands at place d, a negative one from the end. One more
         column than each row is long moves every row by one, so that diagonals stand upright.
         """
-        size = self._stored.shape[1]
+        size = self.weights.shape[2]
         return self._wide.view(*self._wide.shape[:2], size, 2 * size + 1).sum(2)
 
 

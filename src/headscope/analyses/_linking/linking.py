@@ -20,8 +20,9 @@ from headscope.analyses._linking.questions import Questions, ask
 from headscope.analyses.base import Analysis, Arc, Scene, option
 from headscope.corpus import Conventions, Example, Link, Pieces, bucket_of
 from headscope.corpus.shown import rank
-from headscope.evidence import BestHead, Exemplar, Exemplars, Null, Statistic, Tally, Unit
-from headscope.model import Batch, LayerAttention, WordAttention
+from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Null, Statistic, Tally, Unit
+from headscope.model import Batch
+from headscope.model.attention import Largest, LargestFrom, Request, Seen, View
 
 DIRECTIONS = ("row", "column", "head-row")
 """Whom the source looks at; who looks at the source; whom the target looks at (Voita's)."""
@@ -124,12 +125,16 @@ class Cases:
         )
         return cls(example, query, label, answers, likely, (sizes[0], sizes[0] + sizes[1]))
 
-    def drawn(self, words: WordAttention) -> Tensor:
-        """(case, head) the words that the heads choose; the place after the last for none."""
+    def drawn(self, row: Tensor, column: Tensor) -> Tensor:
+        """(case, head) the words that the heads choose; the place after the last for none.
+
+        Args:
+            row, column: (example, head, unit) whom each word looks at most, who looks most at it.
+        """
         start, end = self.column
-        rows = words.row[self.example, :, self.query]
-        rows[start:end] = words.column[self.example[start:end], :, self.query[start:end]]
-        return rows.masked_fill_(rows < 0, self.gold.shape[1] - 1)
+        chosen = row[self.example, :, self.query]
+        chosen[start:end] = column[self.example[start:end], :, self.query[start:end]]
+        return chosen.masked_fill_(chosen < 0, self.gold.shape[1] - 1)
 
     def sums(self, values: Tensor, examples: int, labels: int) -> Tensor:
         """(example, head, direction and label) from (case, head)."""
@@ -174,8 +179,9 @@ class Linking(Analysis):
         self.labels = found.labels
         size = len(DIRECTIONS) * len(self.labels)
         self.rates = Rates.of(found.centres[0], len(self.labels))
-        self.hits, self.matched = Tally(self.shape, size), Tally(self.shape, size)
-        self.spread = Tally(replace(self.shape, buckets=2), size)  # by half of the buckets
+        self.hits = Mean(self.layout, size, baseline=False)
+        self.matched = Mean(self.layout, size, baseline=False)
+        self.spread = Tally(replace(self.layout, buckets=2), size)  # by half of the buckets
         self._chosen: dict[int, Pieces] = {}
         self._wanted: dict[str, list[int]] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
@@ -191,22 +197,33 @@ class Linking(Analysis):
                     self._chosen[id(pieces)] = pieces
         self._drawn = {key: [] for key in self._chosen}
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        cases, counts, halves = batch.once(self, lambda: self._ask(batch))
-        if not len(cases.query):
-            return
-        words = attention.words(self.conventions.pieces)
-        size = (len(batch.pieces), len(self.labels))
-        drawn = cases.drawn(words)
-        hit, chance = cases.gold.gather(1, drawn), cases.chance.gather(1, drawn)
-        found = torch.cat([hit, chance, chance * (1 - chance)], 1)  # summed in one go
-        hits, matched, spread = cases.sums(found, *size).chunk(3, 1)
-        self.hits.add(attention.layer, hits, counts, batch.buckets)
-        self.matched.add(attention.layer, matched, counts, batch.buckets)
-        self.spread.add(attention.layer, spread, counts, halves)
-        self._keep(words, batch)
+    def ask(self, view: View) -> dict[str, Request]:
+        if not len(self._cases(view)[0].query):
+            return {}
+        words, how = view.tokens.words, self.conventions.pieces
+        return {
+            "row": Largest(words, words=how, queries=words, itself=False),
+            "column": LargestFrom(words, words=how, keys=words, itself=False),
+        }
 
-    def _ask(self, batch: Batch) -> tuple[Cases, Tensor, Tensor]:
+    def observe(self, seen: Seen) -> None:
+        view, row, column = seen.view, seen["row"].place, seen["column"].place
+        cases, counts, halves = self._cases(view)
+        drawn = cases.drawn(row, column)
+        hit, chance = cases.gold.gather(1, drawn), cases.chance.gather(1, drawn)
+        values = torch.cat([hit, chance, chance * (1 - chance)], 1)  # summed in one go
+        sums = cases.sums(values, len(view.buckets), len(self.labels))
+        hits, matched, spread = sums.chunk(3, 1)
+        self.hits.add(seen, hits, counts)
+        self.matched.add(seen, matched, counts)
+        self.spread.add(seen.site.place, spread, counts, halves)
+        self._keep(torch.stack([row, column], 1), view)
+
+    def _cases(self, view: View) -> tuple[Cases, Tensor, Tensor]:
+        """The questions of a batch, how many there are of each label, and halves of the data."""
+        return view.once(self, lambda: self._find_cases(view.tokens))
+
+    def _find_cases(self, batch: Batch) -> tuple[Cases, Tensor, Tensor]:
         links = [self.linked(pieces, self.options) for pieces in batch.pieces]
         asked = ask(batch.pieces, links, self.labels)
         cases = Cases.of(batch, asked, self.rates, len(self.labels))
@@ -214,13 +231,16 @@ class Linking(Analysis):
         counts = cases.sums(ones, len(batch.pieces), len(self.labels))
         return cases, counts, batch.buckets % 2
 
-    def _keep(self, words: WordAttention, batch: Batch) -> None:
-        """Keep what every head of the layer draws on the chosen texts."""
-        for row, pieces in enumerate(batch.pieces):
+    def _keep(self, choices: Tensor, view: View) -> None:
+        """Keep what every head of the layer draws on the chosen texts.
+
+        Args:
+            choices: (example, row or column, head, unit)
+        """
+        for example, pieces in enumerate(view.tokens.pieces):
             if id(pieces) in self._chosen:
-                both = torch.stack([words.row[row], words.column[row]]).cpu().numpy()
                 place = pieces.place
-                drawn = np.where(place >= 0, both[..., place], -1)
+                drawn = np.where(place >= 0, choices[example].cpu().numpy()[..., place], -1)
                 self._drawn[id(pieces)].append(pieces.words_at(drawn))
 
     def exemplars(self) -> dict[str, Exemplars]:
@@ -274,7 +294,7 @@ class Linking(Analysis):
         )
         for place, direction in enumerate(DIRECTIONS):
             part = slice(place * len(labels), (place + 1) * len(labels))
-            tallies = (self.hits, self.matched, self.spread)
+            tallies = (self.hits.tally, self.matched.tally, self.spread)
             hits, matched, spread = (tally.part(part).pool(members) for tally in tallies)
             offsets = self.known.centres[direction == "head-row"]
             fixed, cases = (one @ members for one in offsets.fixed_hits(len(labels)))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from safetensors.torch import load as read_tensors
 from torch import Tensor
 
-from headscope.analyses._shapes.counterparts import twin_features
+from headscope.analyses._shapes.counterparts import counterpart_features
 from headscope.analyses._shapes.features import Tokens, features
 from headscope.errors import HeadscopeError
 from headscope.model.hooks.workspace import Workspace
@@ -77,7 +77,7 @@ class Shape:
 
     Attributes:
         probabilities: of the five shapes.
-        matching: how likely there are lines that join twins in the two sentences; None where
+        matching: how likely there are lines that join counterparts in the two sentences; None where
             that cannot be told, because there is one sentence or the tokens are not known.
     """
 
@@ -108,7 +108,7 @@ def classify(
         weights: (query, key); rows sum to 1.
         sentence: (token,) 0 or 1 for the first or second text of a pair, -1 for specials; None:
             all tokens are words of one text.
-        tokens: (token,) ids of the tokens: equal ids are twins.
+        tokens: (token,) ids of the tokens: equal ids are counterparts.
 
     >>> import numpy as np
     >>> column = np.full((12, 12), 0.02)
@@ -132,6 +132,6 @@ def classify(
     matching = None
     if tokens is not None and bool(told.second.any()):
         same = torch.as_tensor(tokens)[None]
-        twins = twin_features(given[None, None], told, same, space)
-        matching = float(classifier().probabilities(twins, "matching")[0, 0, 1])
+        counterparts = counterpart_features(given[None, None], told, same, space)
+        matching = float(classifier().probabilities(counterparts, "matching")[0, 0, 1])
     return Shape(dict(zip(SHAPES, shares, strict=True)), matching)

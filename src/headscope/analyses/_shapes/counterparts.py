@@ -1,4 +1,4 @@
-"""Twins: tokens of a pair that look at the same token in the other sentence."""
+"""Counterparts: tokens of a pair that look at the same token in the other sentence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ TINY = 1e-6
 FAINT = 0.005
 
 
-def twin_features(
+def counterpart_features(
     weights: Tensor, tokens: Tokens, same: Tensor, space: Workspace
 ) -> dict[str, Tensor]:
-    """(example, head) each: ink on twins, and on lines along the diagonal, between two sentences.
+    """(example, head) each: ink on counterparts, and on lines that join two sentences.
 
     Args:
         weights: (example, head, query, key)
@@ -25,14 +25,14 @@ def twin_features(
     text, second = tokens.text, tokens.second
     both = text[:, :, None] & text[:, None, :]
     across = both & (second[:, :, None] != second[:, None, :])  # (example, query, key)
-    twins = across & (same[:, :, None] == same[:, None, :])
-    ink = torch.sqrt(weights, out=space.take("twin ink", tuple(weights.shape), weights))
+    pairs = across & (same[:, :, None] == same[:, None, :])
+    ink = torch.sqrt(weights, out=space.take("counterpart ink", tuple(weights.shape), weights))
     largest = ink.amax(-1, keepdim=True)
-    groups = torch.stack([twins, across & ~twins, both & ~across], 1).flatten(2).float()
+    groups = torch.stack([pairs, across & ~pairs, both & ~across], 1).flatten(2).float()
     many = groups.sum(-1)[:, None].clamp_min(1)  # (example, 1, group)
-    twin, other, own = (ink.flatten(2) @ groups.mT / many).unbind(-1)
-    dark = torch.ge(ink, 0.3 * largest, out=space.take("dark twins", tuple(ink.shape), ink))
-    dark_twin, dark_other, _ = (dark.flatten(2) @ groups.mT / many).unbind(-1)
+    counterpart, other, own = (ink.flatten(2) @ groups.mT / many).unbind(-1)
+    dark = torch.ge(ink, 0.3 * largest, out=space.take("dark counterparts", tuple(ink.shape), ink))
+    dark_counterpart, dark_other, _ = (dark.flatten(2) @ groups.mT / many).unbind(-1)
     # what is left of the ink between sentences without what all rows of a sentence have
     crossing = across[:, None].float()
     rows = across.sum(1)[:, None, None].clamp_min(1)  # (example, 1, 1, key) rows that cross to it
@@ -49,10 +49,10 @@ def twin_features(
                                              flat[..., : -2 * steps["along"]]) / energy,
         "cross_energy": (energy / tokens.rows).sqrt(),
         "cross_peak": (ink / largest.clamp_min(TINY)).amax((2, 3)),
-        "twins_over_others": ((twin + FAINT) / (other + FAINT)).log(),
-        "twins_over_own": ((twin + FAINT) / (own + FAINT)).log(),
+        "twins_over_others": ((counterpart + FAINT) / (other + FAINT)).log(),
+        "twins_over_own": ((counterpart + FAINT) / (own + FAINT)).log(),
         "others_over_own": ((other + FAINT) / (own + FAINT)).log(),
-        "dark_twins": dark_twin,
+        "dark_twins": dark_counterpart,
         "dark_others": dark_other,
-        "twin_tokens": (twins.sum((1, 2))[:, None] / tokens.rows).log1p().expand_as(twin),
+        "twin_tokens": (pairs.sum((1, 2))[:, None] / tokens.rows).log1p().expand_as(counterpart),
     }  # fmt: skip

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from headscope.model.attention import STRIDE, band, in_band
+from headscope.model.attention.layer import STRIDE, band
+from headscope.model.attention.view import in_band
 from headscope.model.hooks.workspace import Workspace
 
 NEAR = 3

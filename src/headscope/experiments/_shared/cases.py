@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from headscope._util.progress import Progress
 from headscope.analyses import describe_class
 from headscope.corpus import BUCKETS, bucket_of
-from headscope.evidence import Harvest, Shape, Statistic
+from headscope.evidence import Harvest, Layout, Statistic
 from headscope.experiments._shared.identity import model_record, task_record
 from headscope.experiments.base import Experiment, versions
 from headscope.experiments.scan.gather import corpus_record
@@ -40,7 +40,7 @@ class CaseExperiment(Experiment):
     ) -> None:
         self.model, self.task, self.max_length, self.seed = model, task, max_length, seed
         model.check_length(max_length)
-        self.shape = Shape(BUCKETS, model.layers, model.heads)
+        self.layout = Layout(BUCKETS, model.layers, model.heads)
 
     def options(self) -> dict[str, Any]:
         """What of the study's options is its own."""

@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 from headscope.corpus import Budget, bucket_of
-from headscope.evidence import Shape, Statistic, Tally, Unit
-from headscope.model import Batch, Gates, Model, gate_heads
-from headscope.model.attention import Visible
+from headscope.evidence import Layout, Statistic, Tally, Unit
+from headscope.model import Gates, Model, gate_heads
+from headscope.model.attention import Mass, View
+from headscope.model.attention.answers import answer
 from headscope.tasks import CaseBatch, Task
 
 GROUPS = ("all", "first", "separator", "punctuation", "other")
@@ -56,7 +57,7 @@ def felt(model: Model, task: Task, batch: CaseBatch, *, attention: bool = True) 
                 wanted = [gates.values, *(gates.attention.weights if gates.attention else ())]
                 found = torch.autograd.grad(losses.sum(), wanted)
             by_gate = found[0].view(model.layers, cases, -1, model.heads).sum(2)
-            parts = _magnitudes(gates, found[1:], batch.batch)
+            parts = _magnitudes(gates, found[1:])
     finally:
         network.train(training)
     by_case = [
@@ -66,28 +67,27 @@ def felt(model: Model, task: Task, batch: CaseBatch, *, attention: bool = True) 
     return Felt(losses.detach(), by_gate.transpose(0, 1), *by_case)
 
 
-def _magnitudes(
-    gates: Gates, gradients: tuple[Tensor, ...], batch: Batch
-) -> list[tuple[Tensor, Tensor]]:
+def _magnitudes(gates: Gates, gradients: tuple[Tensor, ...]) -> list[tuple[Tensor, Tensor]]:
     """Per layer (text, head, group): the summed magnitude, and the same spread evenly."""
-    masks = gates.attention.masks if gates.attention else []
+    views = gates.attention.views if gates.attention else []
     return [
-        _by_role(gradient.detach().abs(), mask, batch)
-        for gradient, mask in zip(gradients, masks, strict=True)
+        _by_role(gradient.detach().abs(), view)
+        for gradient, view in zip(gradients, views, strict=True)
     ]
 
 
-def _by_role(size: Tensor, mask: Visible, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Summed over real queries and what they may see, by the role of what is looked at."""
-    seen = mask.mask & batch.real[:, None, :, None] & batch.real[:, None, None, :]
-    size = size * seen
-    keys = batch.roles.unsqueeze(1)  # (text, 1, key, role)
-    made = (size.sum(2, keepdim=True) @ keys).squeeze(2)  # (text, head, role)
-    shares = seen.float() @ keys  # (text, 1, query, role)
-    shares = shares / shares.sum(-1, keepdim=True).clamp_min(1)
-    even = (size.sum(-1).unsqueeze(2) @ shares).squeeze(2)
-    found = [torch.cat([one.sum(-1, keepdim=True), one], -1) for one in (made, even)]
-    return found[0], found[1]
+def _by_role(sizes: Tensor, view: View) -> tuple[Tensor, Tensor]:
+    """Summed over real queries and what they may see, by the role of what is looked at.
+
+    Args:
+        sizes: (text, head, query, key) of the derivatives by weights.
+    """
+    tokens = view.tokens
+    sizes = sizes * view.visible.mask()
+    mass = answer(view, sizes, Mass(tokens.roles, over=tokens.real)).squeeze(2)
+    even = sizes.sum(-1) * tokens.real[:, None] @ view.visible.mean(tokens.roles)
+    by_role = [torch.cat([part.sum(-1, keepdim=True), part], -1) for part in (mass, even)]
+    return by_role[0], by_role[1]
 
 
 class Gradients:
@@ -100,9 +100,9 @@ class Gradients:
 
     name: ClassVar[str] = "gradients"
 
-    def __init__(self, shape: Shape) -> None:
-        self.magnitude = Tally(shape, len(GROUPS))
-        self.even = Tally(shape, len(GROUPS))
+    def __init__(self, layout: Layout) -> None:
+        self.magnitude = Tally(layout, len(GROUPS))
+        self.even = Tally(layout, len(GROUPS))
 
     @property
     def tallies(self) -> dict[str, Tally]:

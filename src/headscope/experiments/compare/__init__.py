@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +11,13 @@ from headscope._util.progress import Progress
 from headscope.analyses import choose
 from headscope.corpus import BUCKETS, Corpus, Pieces, read
 from headscope.errors import HeadscopeError
-from headscope.evidence import Harvest, Shape, best_rows, rows
+from headscope.evidence import Harvest, Layout, best_rows, rows
 from headscope.experiments.base import Work, recorded
 from headscope.experiments.compare.compute import Similarity, check_alike, difference, similarity
 from headscope.experiments.scan import Plan, check, describe, left_out, planned
 from headscope.experiments.scan.gather import Gathered
 from headscope.experiments.scan.passes import Options, Pass, Watching
-from headscope.model import LayerAttention, Model, WorkItems, load, map_parallel
+from headscope.model import Model, WorkItems, load, map_parallel
 from headscope.runs import Results, RunFolder, run
 from headscope.runs.found import Found
 
@@ -95,16 +95,15 @@ class Lockstep:
     def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> Harvest:
         """Watch models read some batches, one after the other."""
         shard = [pieces for some in batches.items for pieces in some]
-        alike = Similarity(Shape(BUCKETS, self.lead.model.layers, self.lead.model.heads))
-        extra = {BASE: [alike.first], TUNED: [alike.second]}
+        alike = Similarity(Layout(BUCKETS, self.lead.model.layers, self.lead.model.heads))
         watching = {role: Watching(one, shard) for role, one in self.passes.items()}
+        watchers = {role: one.watchers for role, one in watching.items()}
+        watchers[BASE].append(alike.first)
+        watchers[TUNED].append(alike.second)
         with ExitStack() as stack:
+            weighted = self.lead.settings.norm_weighted
             taps = [
-                stack.enter_context(
-                    model.watch(
-                        _all([watching[role].observe, *extra.get(role, [])], self.lead.options)
-                    )
-                )
+                stack.enter_context(model.watch(*watchers[role], norm_weighted=weighted))
                 for role, model in models.items()
             ]
             for some in batches:
@@ -115,20 +114,9 @@ class Lockstep:
         harvest = Harvest()
         for role, one in watching.items():
             harvest.merge(one.reap(f"{role} "))
-        harvest.tallies[CHANGE] = alike.tally
+        harvest.tallies[CHANGE] = alike.mean.tally
         harvest.counts["examples"] = len(shard)
         return harvest
-
-
-def _all(
-    observers: list[Callable[[LayerAttention], None]], options: Options
-) -> Callable[[LayerAttention], None]:
-    def observe(attention: LayerAttention) -> None:
-        shown = options.shown(attention)
-        for observer in observers:
-            observer(shown)
-
-    return observe
 
 
 def _work(models: dict[str, Model], plans: list[Plan], folder: RunFolder | None) -> Results:

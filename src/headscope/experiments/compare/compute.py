@@ -7,31 +7,33 @@ import torch
 from torch import Tensor
 
 from headscope.errors import ModelError
-from headscope.evidence import Shape, Statistic, Tally, Unit
-from headscope.model import LayerAttention, Model
+from headscope.evidence import Layout, Mean, Statistic, Tally, Unit
+from headscope.model import Model
+from headscope.model.attention import MapWatcher, Seen
 
 
 class Similarity:
     """The cosine of flattened maps, per head, averaged over texts.
 
     The maps of the first model wait for those of the second, one batch at a time.
+
+    Attributes:
+        first, second: the watchers of the two models.
     """
 
-    def __init__(self, shape: Shape) -> None:
-        self.tally = Tally(shape)
-        self._before: list[Tensor] = []
+    def __init__(self, layout: Layout) -> None:
+        self.mean = Mean(layout, baseline=False)
+        self._before: dict[int, Tensor] = {}
+        self.first, self.second = MapWatcher(self._keep), MapWatcher(self._compare)
 
-    def first(self, attention: LayerAttention) -> None:
+    def _keep(self, seen: Seen, maps: Tensor) -> None:
         """Keep a layer of the first model."""
-        if attention.layer == 0:
-            self._before = []
-        self._before.append(attention.weights.clone())
+        self._before[seen.site.place] = maps.clone()
 
-    def second(self, attention: LayerAttention) -> None:
+    def _compare(self, seen: Seen, maps: Tensor) -> None:
         """Compare a layer of the second model with the same of the first."""
-        found = cosine(self._before[attention.layer], attention.weights, attention.batch.real)
-        ones = found.new_ones(len(found), 1, 1)
-        self.tally.add(attention.layer, found[..., None], ones, attention.batch.buckets)
+        similar = cosine(self._before.pop(seen.site.place), maps, seen.view.queries.real)
+        self.mean.add(seen, similar[..., None], similar.new_ones(len(similar), 1, 1))
 
 
 def cosine(one: Tensor, other: Tensor, real: Tensor) -> Tensor:

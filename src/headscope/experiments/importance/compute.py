@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit
+from headscope.evidence import Harvest, Layout, Statistic, Tally, Unit
 from headscope.evidence.paired import Resamples
 from headscope.experiments._shared.cases import CaseExperiment, Measured
 from headscope.experiments._shared.loss_gradients import BATCH, Gradients, felt
@@ -70,7 +70,7 @@ class Importance(CaseExperiment):
     def work(self, cases: list[Case]) -> Harvest:
         """Derivatives of some cases."""
         heads = self.model.layers * self.model.heads
-        found, gradients = np.empty((len(cases), heads)), Gradients(self.shape)
+        found, gradients = np.empty((len(cases), heads)), Gradients(self.layout)
         for batch in self.task.batches(self.model, cases, BATCH):
             one = felt(self.model, self.task, batch, attention=self.attention)
             found[list(batch.places)] = one.gates.flatten(1).double().cpu().numpy()
@@ -88,13 +88,13 @@ class Importance(CaseExperiment):
 
     def gradients(self) -> Gradients:
         """After all shards: the magnitudes by attention."""
-        found = Gradients(self.shape)
+        found = Gradients(self.layout)
         found.magnitude, found.even = (self.harvest.tallies[name] for name in ("magnitude", "even"))
         return found
 
     def statistics(self) -> list[Statistic]:
         """Importance as a statistic; there is no baseline, heads are compared with each other."""
-        return [statistic(self.sizes, self.buckets, self.shape)]
+        return [statistic(self.sizes, self.buckets, self.layout)]
 
     def rows(self) -> list[ImportanceRow]:
         """One row a head: its importance, its share of its layer, its rank and how sure that is."""
@@ -141,11 +141,11 @@ class Importance(CaseExperiment):
         return float(np.mean(found))
 
 
-def statistic(sizes: Floats, buckets: list[int], shape: Shape) -> Statistic:
+def statistic(sizes: Floats, buckets: list[int], layout: Layout) -> Statistic:
     """Importance as a statistic, from (case, head) absolute derivatives."""
     return Statistic(
         "importance",
-        Tally.of_cases(sizes, np.ones((len(sizes), 1)), buckets, shape),
+        Tally.of_cases(sizes, np.ones((len(sizes), 1)), buckets, layout),
         None,
         Unit.GRADIENT,
         "mean over examples of the absolute derivative of the loss by a gate on the head",

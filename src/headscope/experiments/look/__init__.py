@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from headscope._util.atomic import write_text
 from headscope._util.naming import head_name
@@ -18,7 +19,8 @@ from headscope.analyses.rollout import rollout
 from headscope.corpus import Example
 from headscope.corpus.shown import SHOWN
 from headscope.errors import HeadscopeError
-from headscope.model import LayerAttention, Model, load
+from headscope.model import Model, load
+from headscope.model.attention import MapWatcher, Seen
 from headscope.report.page import look_page
 
 
@@ -102,10 +104,10 @@ def look(model: Model | str | Path, text: str, pair: str | None = None) -> Look:
         raise HeadscopeError(f"the text has {length} pieces and {model.name} takes {len(pieces)}")
     maps: list[NDArray[np.float32]] = []
 
-    def keep(attention: LayerAttention) -> None:
-        maps.append(attention.weights[0].cpu().numpy().copy())
+    def keep(_: Seen, weights: Tensor) -> None:
+        maps.append(weights[0].cpu().numpy().copy())
 
-    with model.watch(keep) as tap:
+    with model.watch(MapWatcher(keep)) as tap:
         tap.forward(model.batch([pieces]))
     sentence = np.where(pieces.special, -1, pieces.second).tolist()
     tokens = tuple(model.tokens(pieces))

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import BUCKETS, bucket_of, stable_hash
 from headscope.corpus.vectors import Vectors
-from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit, estimate
+from headscope.evidence import Harvest, Layout, Statistic, Tally, Unit, estimate
 from headscope.experiments.probe import sentences as trees
 from headscope.experiments.probe.labels import Labeller, label, labelled, right_labels
 from headscope.experiments.probe.probes import KINDS, Attention, AttentionAndWords
@@ -211,7 +211,7 @@ class Parsing:
 
     def statistics(self) -> list[Statistic]:
         """After all jobs: which heads the probes use."""
-        shape = Shape(BUCKETS, self.model.layers, self.model.heads)
+        layout = Layout(BUCKETS, self.model.layers, self.model.heads)
         jobs = [job for job in JOBS if job.key in self.harvest.tallies]
         made = []
         for place, direction in enumerate(USE):
@@ -220,7 +220,7 @@ class Parsing:
                 np.concatenate([one.sums for one in tallies], -1),
                 np.concatenate([one.counts for one in tallies], -1),
             )
-            zero = Tally(shape, len(jobs))
+            zero = Tally(layout, len(jobs))
             zero.counts[:] = both.counts
             made.append(
                 Statistic(

@@ -18,7 +18,8 @@ from torch import Tensor
 from headscope.corpus import Budget, plan
 from headscope.errors import HeadscopeError
 from headscope.experiments.probe.sentences import Sentence
-from headscope.model import LayerAttention, Model
+from headscope.model import Model
+from headscope.model.attention import MapWatcher, Seen
 
 TOGETHER = Budget(768, 24_000)
 """Words, and words squared, of the sentences that are read together."""
@@ -141,17 +142,18 @@ class WordMaps:
         words = torch.empty(many, width, width, self.heads)
         ends = torch.empty(many, width, 2, self.heads)
 
-        def observe(attention: LayerAttention) -> None:
-            units = attention.words().weights.cpu()  # (sentence, head, unit, unit)
+        def keep(seen: Seen, maps: Tensor) -> None:
+            units = maps.cpu()  # (sentence, head, unit, unit)
             to_ends = units @ ends_of.unsqueeze(1)  # (sentence, head, unit, 2)
-            part = slice(attention.layer * units.shape[1], (attention.layer + 1) * units.shape[1])
+            start = seen.site.place * units.shape[1]
+            part = slice(start, start + units.shape[1])
             words[..., part] = units[rows.unsqueeze(2), :, places[:, :, None], places[:, None, :]]
             ends[..., part] = to_ends[rows, :, places].transpose(2, 3)
 
         to = batch.units.to.cpu()  # (sentence, token, unit)
         masks = torch.stack([batch.first & batch.special, batch.separator], 1).cpu().float()
         ends_of = (masks @ to).clamp_max(1).mT  # (sentence, unit, 2)
-        with self.model.watch(observe) as tap:
+        with self.model.watch(MapWatcher(keep, words="mean")) as tap:
             tap.forward(batch)
         words *= (real[:, :, None] & real[:, None, :]).unsqueeze(3)
         ends *= real[:, :, None, None]

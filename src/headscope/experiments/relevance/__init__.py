@@ -8,7 +8,7 @@ from pathlib import Path
 from headscope._util.progress import Progress
 from headscope.analyses.confidence import Confidence
 from headscope.corpus import BUCKETS, Rules, Survey
-from headscope.evidence import Shape
+from headscope.evidence import Layout
 from headscope.experiments._shared.case_tables import tables_of, work_off
 from headscope.experiments._shared.loss_gradients import BATCH
 from headscope.experiments.base import Work, recorded, versions
@@ -81,8 +81,8 @@ def _work(work: Relevance, folder: RunFolder | None) -> Results:
 def _confidence(work: Relevance) -> Confidence:
     """How confident the heads are on the texts of the cases."""
     model = work.model
-    found = Confidence(Shape(BUCKETS, model.layers, model.heads), Survey(Rules()))
+    found = Confidence(Layout(BUCKETS, model.layers, model.heads), Survey(Rules()))
     for batch in work.task.batches(model, work.cases, BATCH):
-        with model.watch(lambda attention: found.observe(attention, attention.batch)) as tap:
+        with model.watch(found) as tap:
             tap.forward(batch.batch)
     return found

@@ -111,7 +111,7 @@ class Relevance(CaseWork):
     def importance(self) -> list[Statistic]:
         """What the loss feels of the heads, on the same cases."""
         sizes = np.abs(self.harvest.columns[GATES])
-        return [statistic(sizes, self.buckets, self.shape)]
+        return [statistic(sizes, self.buckets, self.layout)]
 
     def _tally(self, values: Floats, weights: Floats) -> Tally:
-        return Tally.of_cases(values, weights, self.buckets, self.shape)
+        return Tally.of_cases(values, weights, self.buckets, self.layout)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headscope.corpus import Pieces
 from headscope.corpus.shown import KEPT, SHOWN, chosen_for_maps, rank
 from headscope.evidence import Exemplar, Exemplars
-from headscope.model import Batch, LayerAttention
+from headscope.model.attention import Request, Rows, Seen, View
 
 MAPS = "maps"
 """The name of the store of maps among all exemplars."""
@@ -25,13 +25,22 @@ class Maps:
         self._chosen = {id(pieces): pieces for pieces in chosen_for_maps(shard, kept)}
         self._maps: dict[int, list[NDArray[np.uint8]]] = {key: [] for key in self._chosen}
 
-    def observe(self, attention: LayerAttention, batch: Batch) -> None:
-        """Keep the maps of one layer for the chosen texts of the batch."""
-        for place, pieces in enumerate(batch.pieces):
-            if id(pieces) in self._chosen:
-                size = min(len(pieces), SHOWN)
-                levels = attention.weights[place, :, :size, :size].mul(255).round()
-                self._maps[id(pieces)].append(levels.to(torch.uint8).cpu().numpy())
+    def ask(self, view: View) -> dict[str, Request]:
+        """The whole maps of the chosen texts."""
+        places = self._places(view)
+        return {"maps": Rows.whole(view, places, size=SHOWN)} if places else {}
+
+    def _places(self, view: View) -> list[int]:
+        pieces = enumerate(view.queries.pieces)
+        return [place for place, text in pieces if id(text) in self._chosen]
+
+    def observe(self, seen: Seen) -> None:
+        """Keep the maps of one layer, a byte for each weight."""
+        levels = seen["maps"].mul(255).round().to(torch.uint8).cpu().numpy()
+        for place, maps in zip(self._places(seen.view), levels, strict=True):
+            pieces = seen.view.queries.pieces[place]
+            size = min(len(pieces), SHOWN)
+            self._maps[id(pieces)].append(maps[:, :size, :size])
 
     def finish(self, tokens: Callable[[Pieces], list[str]]) -> Exemplars:
         """The store; `tokens` gives the pieces of a text as a reader would write them."""

@@ -23,18 +23,14 @@ from headscope.corpus import (
     plan,
 )
 from headscope.errors import InputError
-from headscope.evidence import Harvest, Shape
+from headscope.evidence import Harvest, Layout
 from headscope.experiments.scan.maps import MAPS, Maps
-from headscope.experiments.scan.settings import BY_NORM, Settings
-from headscope.model import LayerAttention, Model, WorkItems, map_parallel, replicas_of
+from headscope.experiments.scan.settings import Settings
+from headscope.model import Model, WorkItems, map_parallel, replicas_of
+from headscope.model.attention import Watcher
 
 SAMPLE = 8
 """Texts that are tried to tell how long a pass will take."""
-
-
-def shown(attention: LayerAttention, settings: Settings) -> LayerAttention:
-    """What analyses are shown of a layer."""
-    return attention.by_norm() if settings.weights == BY_NORM else attention
 
 
 def survey(
@@ -114,9 +110,9 @@ class Pass:
 
     def start(self) -> list[Analysis]:
         """The analyses with empty tallies."""
-        shape = Shape(BUCKETS, self.model.layers, self.model.heads)
+        layout = Layout(BUCKETS, self.model.layers, self.model.heads)
         options_of = self.settings.options_of
-        return [kind(shape, self.survey, options_of(kind)) for kind in self.kinds]
+        return [kind(layout, self.survey, options_of(kind)) for kind in self.kinds]
 
     def skip(self, harvest: Harvest) -> None:
         """What an earlier process had done counts as done."""
@@ -143,7 +139,7 @@ class Pass:
         """Watch a model read some batches."""
         shard = [pieces for some in batches.items for pieces in some]
         watching = Watching(self, shard)
-        with model.watch(lambda seen: watching.observe(shown(seen, self.settings))) as tap:
+        with model.watch(*watching.watchers, norm_weighted=self.settings.norm_weighted) as tap:
             for some in batches:
                 tap.forward(model.batch(some))
                 self.progress.advance(len(some))
@@ -155,9 +151,9 @@ class Pass:
         """The analyses with the tallies of a harvest."""
         analyses = self.start()
         for analysis in analyses:
-            for name in analysis.tallies:
-                key = f"{prefix}{analysis.name} {name}"
-                setattr(analysis, name, harvest.tallies[key])
+            start = f"{prefix}{analysis.name} "
+            keys = {name: f"{start}{name}" for name in analysis.tallies}
+            analysis.restore({name: harvest.tallies[key] for name, key in keys.items()})
         return analyses
 
     def seconds(self) -> float:
@@ -165,14 +161,8 @@ class Pass:
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
         batches = plan([len(pieces) for pieces in sample], self.settings.budget)
-        analyses = self.start()
-
-        def observe(attention: LayerAttention) -> None:
-            seen = shown(attention, self.settings)
-            for analysis in analyses:
-                analysis.observe(seen, seen.batch)
-
-        with self.model.watch(observe) as tap:
+        weighted = self.settings.norm_weighted
+        with self.model.watch(*self.start(), norm_weighted=weighted) as tap:
             tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up
             begin = time.perf_counter()
             for places in batches:
@@ -189,11 +179,10 @@ class Watching:
         for analysis in self.analyses:
             analysis.begin_shard(shard)
 
-    def observe(self, attention: LayerAttention) -> None:
-        """Show one layer to all of them."""
-        for analysis in self.analyses:
-            analysis.observe(attention, attention.batch)
-        self.maps.observe(attention, attention.batch)
+    @property
+    def watchers(self) -> list[Watcher]:
+        """All who ask for something."""
+        return [*self.analyses, self.maps]
 
     def reap(self, prefix: str = "") -> Harvest:
         """What they have brought in; `prefix` stands before every name."""

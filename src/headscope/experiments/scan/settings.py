@@ -19,7 +19,7 @@ WEIGHTS = (ATTENTION, BY_NORM)
 
 @dataclass(frozen=True)
 class Settings:
-    """Replacement a scan is done; part of what identifies a run.
+    """How a scan is done; part of what identifies a run.
 
     Attributes:
         max_length: cut texts to this many pieces; None: the model's limit, and a longer text is
@@ -52,6 +52,11 @@ class Settings:
         if self.weights not in WEIGHTS:
             raise HeadscopeError(f"--weights is {' or '.join(WEIGHTS)}, not {self.weights!r}")
         object.__setattr__(self, "options", resolve_options(self.options))
+
+    @property
+    def norm_weighted(self) -> bool:
+        """Whether weights are multiplied by the norms of value vectors."""
+        return self.weights == BY_NORM
 
     @property
     def conventions(self) -> Conventions:

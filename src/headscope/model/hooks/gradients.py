@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headscope.model.adapters import Adapter
-from headscope.model.attention import Visible
+from headscope.model.attention import View
 from headscope.model.batch import Batch
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.hooks.tap import Tap, installed, lock_of
@@ -27,17 +27,18 @@ class DifferentiableTap(Tap):
 
     Attributes:
         weights: for each layer, (example, head, query, key).
-        masks: for each layer, which keys its queries may see.
+        views: for each layer, who looks at whom.
     """
 
     def __init__(self, model: PreTrainedModel, adapter: Adapter) -> None:
-        super().__init__(model, adapter, lambda _: None)
+        super().__init__(model, adapter)
         self.weights: list[Tensor] = []
-        self.masks: list[Visible] = []
+        self.views: list[View] = []
 
     def begin(self, batch: Batch) -> None:
         """Discard the previous batch and prepare for the next one."""
-        self.batch, self.seen, self.weights, self.masks = batch, {}, [], []
+        super().begin(batch)
+        self.weights, self.views = [], []
 
     def show(
         self,
@@ -49,7 +50,7 @@ class DifferentiableTap(Tap):
     ) -> None:
         """Keep the weights (example, head, query, key) of a layer."""
         self.weights.append(weights)
-        self.masks.append(self.visible(mask))
+        self.views.append(self.plan(mask).view)
 
     def weigh(
         self, query: Tensor, key: Tensor, scaling: float, biases: list[Tensor]

@@ -1,4 +1,4 @@
-"""The tap: hands the attention weights of every layer to an observer, and keeps nothing.
+"""The tap: answers what watchers ask of the attention of every layer, and keeps nothing.
 
 A model that routes its attention through transformers' registered functions gets, for the time
 of a `with`, a function of ours under a key of its own; any other gets hooks on its attention
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any
@@ -22,14 +22,14 @@ from transformers import PreTrainedModel
 
 from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
-from headscope.model.attention import LayerAttention, Visible
+from headscope.model.attention import Kind, Seen, Site, View, Visible, Watcher
+from headscope.model.attention.answers import MapAnswers, Plan
+from headscope.model.attention.layer import LayerAttention
 from headscope.model.batch import Batch
 from headscope.model.hooks.head_outputs import active_interceptor, route_attention
 from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.pruned.shrink import check_intact
-
-Observer = Callable[[LayerAttention], None]
 
 _LOCKS: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
 _LOCKS_LOCK = threading.Lock()
@@ -54,34 +54,54 @@ def exclusive(network: nn.Module) -> Iterator[None]:
 
 
 class Tap:
-    """Feeds batches to a model and shows every layer's attention to an observer."""
+    """Feeds batches to a model; every layer's attention answers what the watchers asked.
 
-    def __init__(self, model: PreTrainedModel, adapter: Adapter, observer: Observer) -> None:
-        self.model, self.adapter, self.observer = model, adapter, observer
+    Args:
+        watchers: ask once for each batch and mask, and take the answers of every layer.
+        kind: of the model's attention; None: as each mask says.
+        norm_weighted: weights are multiplied by the norms of value vectors, rows summing to 1.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        adapter: Adapter,
+        watchers: Sequence[Watcher] = (),
+        *,
+        kind: Kind | None = None,
+        norm_weighted: bool = False,
+    ) -> None:
+        self.model, self.adapter, self.watchers = model, adapter, watchers
+        self.kind, self.norm_weighted = kind, norm_weighted
         self.batch: Batch | None = None
-        self.turn = 0  # layers are counted as they run: ALBERT runs one module for all of them
-        self.seen: dict[int, Visible] = {}
+        self.layer = 0  # layers are counted as they run: ALBERT runs one module for all of them
+        self.plans: dict[int, Plan] = {}
+        self.scope: dict[Any, Any] = {}
         self.space = Workspace()
         self.value: Tensor | None = None
 
     @cached_property
     def norms(self) -> TransformedNorms:
-        """What tells how much a token can give."""
+        """Computes the norms of transformed value vectors."""
         return TransformedNorms(self.model, self.adapter)
 
     @torch.inference_mode()
     def forward(self, batch: Batch) -> Tensor:
-        """Run the model on a batch; the observer sees each layer as it is computed.
+        """Run the model on a batch; watchers see each layer as it is computed.
 
         Returns:
             (example, token, hidden) the last layer's output.
         """
-        self.batch, self.turn = batch, 0
+        self.begin(batch)
         try:
             output: Tensor = self.model(**batch.inputs(self.model))[0]
             return output
         finally:
-            self.batch, self.seen, self.value = None, {}, None
+            self.batch, self.plans, self.scope, self.value = None, {}, {}, None
+
+    def begin(self, batch: Batch) -> None:
+        """Be ready for a batch; forget the one before."""
+        self.batch, self.layer, self.plans, self.scope = batch, 0, {}, {}
 
     @property
     def current(self) -> Batch:
@@ -98,26 +118,31 @@ class Tap:
         value: Tensor | None,
         scores: Tensor | None = None,
     ) -> None:
-        """Hand one layer to the observer."""
+        """Answer what was asked of one layer."""
 
         def norms() -> Tensor:
             if value is None:
                 raise ModelError(f"the value vectors of {self.adapter.family!r} cannot be seen")
             return self.norms.of(module, value, weights.shape[1])
 
-        attention = LayerAttention(
-            self.turn, weights.float(), self.visible(mask), self.current, scores, self.space, norms
-        )
-        self.turn += 1
-        self.observer(attention)
+        plan = self.plan(mask)
+        site = Site(plan.view.kind, self.layer, self.layer, weights.shape[1])
+        self.layer += 1
+        attention = LayerAttention(plan.view, weights.float(), scores, self.space, norms)
+        answers = MapAnswers(plan, attention.by_norm() if self.norm_weighted else attention)
+        for watcher, requests in plan.asked:
+            watcher.observe(Seen(site, plan.view, requests, answers, plan))
 
-    def visible(self, mask: Tensor | None) -> Visible:
-        """The mask of a layer, worked out once for all layers that share it."""
-        batch = self.current
+    def plan(self, mask: Tensor | None) -> Plan:
+        """What is asked of the layers that share a mask."""
         key = 0 if mask is None else mask.data_ptr()
-        if key not in self.seen:
-            self.seen[key] = Visible(self.simplest(mask, batch.real[:, None, None, :]), mask)
-        return self.seen[key]
+        if key not in self.plans:
+            batch = self.current
+            visible = Visible(self.simplest(mask, batch.real[:, None, None, :]), mask)
+            kind = self.kind or (Kind.DECODER if visible.causal else Kind.ENCODER)
+            view = View(kind, batch, batch, visible, self.scope)
+            self.plans[key] = Plan(view, self.watchers)
+        return self.plans[key]
 
     def simplest(self, mask: Tensor | None, real: Tensor) -> Tensor:
         """(example, 1, query, key) the mask; without memory for queries that all see the same."""
@@ -139,7 +164,7 @@ class Tap:
         dropout: float = 0.0,
         **options: Any,
     ) -> tuple[Tensor, None]:
-        """Attention as transformers' eager function computes it, shown to the observer.
+        """Attention as transformers' eager function computes it, shown to the watchers.
 
         Args:
             query: (example, head, query, size); key, value: (example, head or group, key, size).
@@ -156,7 +181,7 @@ class Tap:
         scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
         biases = [] if options.get("position_bias") is None else [options["position_bias"]]
         if attention_mask is not None:
-            biases.append(self.visible(attention_mask).bias)
+            biases.append(self.plan(attention_mask).view.visible.bias)
         weights, scores = self.weigh(query, key, scaling, biases)
         self.show(module, weights, attention_mask, given, scores)
         return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
@@ -181,9 +206,15 @@ class Tap:
 
 
 @contextmanager
-def watch(model: PreTrainedModel, adapter: Adapter, observer: Observer) -> Iterator[Tap]:
+def watch(
+    model: PreTrainedModel,
+    adapter: Adapter,
+    *watchers: Watcher,
+    kind: Kind | None = None,
+    norm_weighted: bool = False,
+) -> Iterator[Tap]:
     """Watch a model for the time of a `with`; it is left as it was, whatever happens inside."""
-    tap = Tap(model, adapter, observer)
+    tap = Tap(model, adapter, watchers, kind=kind, norm_weighted=norm_weighted)
     with installed(tap):
         yield tap
 

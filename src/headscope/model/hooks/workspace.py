@@ -17,22 +17,23 @@ MARGIN = 16
 class Workspace:
     """Named pieces of memory; what is in one is valid until it is taken again."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: torch.dtype = torch.float32) -> None:
+        self.dtype = dtype
         self.memory: dict[str, Tensor] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
 
     def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
-        """A float32 tensor of this shape with spare room on both sides (see `MARGIN`)."""
+        """A tensor of this shape with spare room on both sides (see `MARGIN`)."""
         need = math.prod(shape) + 2 * MARGIN
         if name not in self.memory or self.memory[name].numel() < need:
             # zeros: what lies around a map is multiplied by 0, and must be finite for that
-            self.memory[name] = torch.zeros(need, dtype=torch.float32, device=like.device)
+            self.memory[name] = torch.zeros(need, dtype=self.dtype, device=like.device)
         return self.memory[name][MARGIN : need - MARGIN].view(shape)
 
     def take_clean(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """The same, filled with zeros whenever the shape is another than the last time.
 
-        For who fills always the same places and needs zeros in the others.
+        For callers that always fill the same places and need zeros in the others.
         """
         memory = self.take(name, shape, like)
         if self.shapes.get(name) != shape:
