@@ -164,7 +164,7 @@ def test_a_training_that_has_no_room(
     told = run("finetune", model, task, "-o", "/proc/headscope", *options)
     assert_one_sentence(*told, "cannot write /proc/headscope")
     left = {path.name for path in (small_disk / "full").rglob("*")}
-    assert left <= {"headscope.json", "checkpoints"}  # no half-written checkpoint
+    assert left <= {".lock", "headscope.json", "checkpoints"}  # no half-written checkpoint
 
 
 def test_models_that_do_not_load(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
