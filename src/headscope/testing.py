@@ -26,7 +26,8 @@ from headscope.errors import HeadscopeError
 from headscope.evidence import HEADS, HeadRow
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
-from headscope.model import Model, disable, wrap
+from headscope.model import Batch, Model, disable, wrap
+from headscope.model.attention import MapWatcher
 from headscope.runs import RunResults
 
 LETTERS = [chr(97 + n) for n in range(26)]
@@ -95,8 +96,7 @@ def tiny_model(family: str = "bert", seed: int = 1) -> Model:
 
 def check_analysis(
     kind: type[Analysis],
-    data: Corpus | None = None,
-    *,
+    *data: Corpus,
     model: Model | None = None,
     options: Mapping[str, object] | None = None,
 ) -> None:
@@ -109,14 +109,14 @@ def check_analysis(
 
     Args:
         kind: a registered analysis.
-        data: texts with the annotation it needs; by default the tour texts.
+        data: texts with the annotation it needs; by default the tour texts and pairs.
         model: by default a tiny BERT, or a tiny GPT-2 for what needs a decoder.
         options: of the analysis.
     """
     problems = list(_declaration_problems(kind))
     if not problems:
         family = "gpt2" if kind.inputs is Inputs.REPEATED else "bert"
-        texts = read("tour", limit=60) if data is None else data
+        texts = data or (read("tour"), read("tour-pairs", limit=24))
         problems += _number_problems(kind, model or tiny_model(family), texts, options or {})
     if problems:
         name = getattr(kind, "name", kind.__name__)
@@ -145,22 +145,25 @@ def _frozen(options: type) -> bool:
 
 
 def _number_problems(
-    kind: type[Analysis], model: Model, data: Corpus, options: Mapping[str, object]
+    kind: type[Analysis],
+    model: Model,
+    data: tuple[Corpus, ...],
+    options: Mapping[str, object],
 ) -> Iterator[str]:
     given = {kind.name: options} if options else {}
     whole = Settings(max_length=model.max_length, min_count=5, options=given)
     variants = {
         "whole": whole,
-        "shards": dataclasses.replace(whole, shard=7),
-        "batches": dataclasses.replace(whole, budget=Budget(tokens=48)),
+        "shards": dataclasses.replace(whole, shard=50),
+        "batches": dataclasses.replace(whole, budget=Budget(tokens=96)),
     }
     try:
         runs = {
-            name: scan(model, data, only=[kind.name], settings=settings, progress=NoProgress())
+            name: scan(model, *data, only=[kind.name], settings=settings, progress=NoProgress())
             for name, settings in variants.items()
         }
     except HeadscopeError as error:
-        yield f"it cannot be run on {data.name} ({error}); give data with what it needs"
+        yield f"it cannot be run ({error}); give data with what it needs"
         return
     results = runs["whole"]
     yield from _value_problems(results)
@@ -197,8 +200,8 @@ def _alike(results: RunResults, other: RunResults) -> bool:
     first, second = ({_key(row): row for row in run.rows(HEADS)} for run in (results, other))
     if first.keys() != second.keys():
         return False
-    pairs = np.array([(row.value, second[key].value) for key, row in first.items()])
-    return bool(np.allclose(pairs[:, 0], pairs[:, 1], atol=10 * NEAR, rtol=10 * NEAR))
+    values = ([run[key].value for key in first] for run in (first, second))
+    return bool(np.allclose(*values, atol=10 * NEAR, rtol=10 * NEAR))
 
 
 def _key(row: HeadRow) -> tuple[object, ...]:
@@ -247,15 +250,13 @@ def check_adapter(network: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) 
 
 
 def _adapter_problems(model: Model) -> Iterator[str]:
-    from headscope.model.hooks.maps import eager_maps, observed_maps
-
     examples = [Example("long", text="ab cd ef . gh ij ab"), Example("short", text="ka . a")]
     batch = model.batch(model.encode(examples))
     with torch.inference_mode():
         before = model.network(**batch.inputs(model.network))[0]
     real = batch.real
     for layer, (seen, own) in enumerate(
-        zip(observed_maps(model, batch), eager_maps(model, batch), strict=True)
+        zip(_observed_maps(model, batch), _eager_maps(model, batch), strict=True)
     ):
         rows = real[:, None, :, None]
         difference = float(((seen - own) * rows).abs().max())
@@ -269,3 +270,24 @@ def _adapter_problems(model: Model) -> Iterator[str]:
         after = model.network(**batch.inputs(model.network))[0]
     if not torch.equal(after[real], before[real]):
         yield "the model is not what it was afterwards"
+
+
+def _observed_maps(model: Model, batch: Batch) -> list[torch.Tensor]:
+    """(example, head, query, key) of every layer, as headscope sees them."""
+    maps: list[torch.Tensor] = []
+    with model.watch(MapWatcher(lambda _, weights: maps.append(weights.clone()))) as tap:
+        tap.forward(batch)
+    return maps
+
+
+@torch.inference_mode()
+def _eager_maps(model: Model, batch: Batch) -> list[torch.Tensor]:
+    """The same as the model itself returns them under eager attention."""
+    network = model.network
+    before = network.config._attn_implementation
+    network.set_attn_implementation("eager")
+    try:
+        output = network(**batch.inputs(network), output_attentions=True)
+    finally:
+        network.set_attn_implementation(before)
+    return list(output.attentions)

@@ -9,6 +9,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+from headscope._util.plugins import load_plugins
 from headscope.errors import ModelError
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ def families() -> dict[str, Adapter]:
     >>> families()["mpnet"].route
     <Route.HOOK: 'hook'>
     """
+    load_plugins("adapters")
     return _builtin_adapters() | _REGISTERED
 
 
