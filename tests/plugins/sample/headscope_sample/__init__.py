@@ -1,0 +1,1 @@
+"""A plug-in of headscope: one analysis, one reader, one task, one experiment."""
