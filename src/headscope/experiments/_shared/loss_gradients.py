@@ -17,8 +17,7 @@ from torch import Tensor
 from headscope.corpus import Budget, bucket_of
 from headscope.evidence import Layout, Statistic, Tally, Unit
 from headscope.model import Gates, Model, gate_heads
-from headscope.model.attention import Mass, View
-from headscope.model.attention.answers import answer
+from headscope.model.attention import Mass, View, answer
 from headscope.tasks import CaseBatch, Task
 
 GROUPS = ("all", "first", "separator", "punctuation", "other")
