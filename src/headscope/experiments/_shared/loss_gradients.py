@@ -122,9 +122,13 @@ class Gradients:
         """The magnitude by role."""
         return [
             Statistic(
-                "magnitude", self.magnitude, self.even, Unit.GRADIENT,
+                "magnitude",
+                self.magnitude,
+                self.even,
+                Unit.GRADIENT,
                 "summed size of the derivative of the loss by the weights of attention to tokens "
-                "of this role, mean over inputs", GROUPS,
+                "of this role, mean over inputs",
+                GROUPS,
                 headlines={"all": "felt attention", "separator": "felt attention to separators"},
             )
-        ]  # fmt: skip
+        ]
