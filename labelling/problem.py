@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from headscope.analyses._shapes.classifier import SHAPES
 from headscope.analyses._shapes.counterparts import counterpart_features
-from headscope.analyses._shapes.features import Tokens, features
+from headscope.analyses._shapes.features import features
+from headscope.analyses._shapes.tokens import Tokens
 from headscope.model.hooks.workspace import Workspace
 from labelling.draw import LONGEST, SHORTEST, Drawn, Shown, read_maps
 from labelling.votes import ANNOTATORS, EVERYBODY, Answers, Label, Vote, by_map, labels

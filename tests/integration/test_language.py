@@ -12,7 +12,7 @@ import pytest
 from headscope import Options, read, scan
 from headscope._util.progress import NoProgress
 from headscope.analyses import choose
-from headscope.analyses._linking.linking import LinkFacts
+from headscope.analyses._linking.facts import LinkFacts
 from headscope.analyses._linking.offsets import FIXED
 from headscope.corpus import Link, Rules
 from headscope.errors import HeadscopeError

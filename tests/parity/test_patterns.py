@@ -15,14 +15,8 @@ import headscope as hs
 from headscope._util.progress import NoProgress
 from headscope.analyses._shapes.classifier import SHAPES, classifier
 from headscope.analyses._shapes.counterparts import counterpart_features
-from headscope.analyses._shapes.features import (
-    COLUMNS,
-    COUNTS,
-    FAINTEST,
-    NEAR,
-    Tokens,
-    features,
-)
+from headscope.analyses._shapes.features import COLUMNS, COUNTS, FAINTEST, features
+from headscope.analyses._shapes.tokens import NEAR, Tokens
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
 from headscope.model import Batch, Model, reinitialise

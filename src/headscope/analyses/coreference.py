@@ -63,9 +63,9 @@ class Case:
 def cases(pieces: Pieces) -> list[Case]:
     """The questions of a window; mentions whose head word has no pieces are not there."""
     place = pieces.place
-    seen = [one for one in entities(pieces.example) if place[one.head] >= 0]
-    made = [Case(one, tuple(seen[:number])) for number, one in enumerate(seen)]
-    return [case for case in made if case.gold]
+    mentions = [entity for entity in entities(pieces.example) if place[entity.head] >= 0]
+    asked = [Case(mention, tuple(mentions[:number])) for number, mention in enumerate(mentions)]
+    return [case for case in asked if case.gold]
 
 
 @dataclass(frozen=True)
@@ -245,10 +245,14 @@ class Coreference(Analysis):
             for place, name in enumerate(REFERENCES)
         }
         yield Statistic(
-            "accuracy", self.hits.tally, parts["nearest"], Unit.SHARE,
+            "accuracy",
+            self.hits.tally,
+            parts["nearest"],
+            Unit.SHARE,
             "how often the mention looks most at one that refers to the same",
-            GROUPS, headlines=HEADLINES,
-        )  # fmt: skip
+            GROUPS,
+            headlines=HEADLINES,
+        )
         for name, text in REFERENCES.items():
             about = f"antecedents found without any head: {text}"
             yield Statistic(name, parts[name], None, Unit.SHARE, about, GROUPS)

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from headscope.analyses._linking.linking import Linking, LinkingOptions
+from headscope.analyses._linking.facts import LinkingOptions
+from headscope.analyses._linking.linking import Linking
 from headscope.analyses._linking.offsets import best_fixed
 from headscope.analyses.base import analysis, option
 from headscope.corpus import Annotation, Example, Link
@@ -72,7 +73,7 @@ class Dependencies(Linking):
 
     @cached_property
     def pooled(self) -> dict[str, list[str]]:
-        counts, labels = self.known.counts, list(self.labels)
+        counts, labels = self.facts.counts, list(self.labels)
         groups = {ALL: [one for one in labels if self.options.all_words or one not in NOT_COUNTED]}
         for name in {universal(label) for label in labels} | set(labels):
             groups[name] = [one for one in labels if name in (one, universal(one))]
@@ -93,7 +94,7 @@ class Dependencies(Linking):
         size = len(labels)
         heads = np.concatenate([wide[..., :size], wide[..., size : 2 * size]], 1)
         cases = np.broadcast_to(self.hits.tally.counts[:, 0, :, :size], heads.shape)
-        fixed, _ = self.known.centres[0].fixed_hits(size)
+        fixed, _ = self.facts.centres[0].fixed_hits(size)
         best = [
             crossfit(heads, heads, cases)[:, counted].sum(1),
             best_fixed(fixed)[:, counted].sum(1),
@@ -104,7 +105,8 @@ class Dependencies(Linking):
             Tally.of(
                 np.stack(best, -1)[:, None, None], np.stack([count, count], -1)[:, None, None]
             ),
-            None, Unit.SHARE,
+            None,
+            Unit.SHARE,
             "unlabelled attachment score where every relation has its own best head, or offset",
             ("best head per relation", "best offset per relation"),
-        )  # fmt: skip
+        )

@@ -118,19 +118,26 @@ class Distances(Analysis):
             counts = np.broadcast_to((rows * many)[:, None, None, None], (FOLDED, layers, 1, 1))
             means.append(Tally.of(total, counts.copy()))
         yield Statistic(
-            "within_layer", means[0], means[1], Unit.NATS,
+            "within_layer",
+            means[0],
+            means[1],
+            Unit.NATS,
             "mean distance to the other heads of its layer; the baseline is that to heads of "
-            "other layers", headlines={"": "distance to its layer"},
-        )  # fmt: skip
+            "other layers",
+            headlines={"": "distance to its layer"},
+        )
         pairs = [float(one.sum()) for one in (own & ~np.eye(self.size, dtype=bool), ~own)]
         apart = (sums * ~own).sum((1, 2)) / pairs[1] - (sums * own).sum((1, 2)) / pairs[0]
         found = families.alike(sums.sum(0) / rows.sum(), self.layer)
         yield Statistic(
-            "between_minus_within", Tally.of(*(one[:, None, None, None] for one in (apart, rows))),
-            None, Unit.NATS,
+            "between_minus_within",
+            Tally.of(*(one[:, None, None, None] for one in (apart, rows))),
+            None,
+            Unit.NATS,
             "how much farther heads of different layers are from each other than heads of one "
-            "layer; p from layers dealt out at random among heads", p=found.p,
-        )  # fmt: skip
+            "layer; p from layers dealt out at random among heads",
+            p=found.p,
+        )
 
     def table_rows(self, corpus: str, weights: str) -> Iterator[Distance | Relative]:
         sums, rows = self.matrices()

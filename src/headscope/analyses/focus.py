@@ -13,11 +13,19 @@ from headscope.model.attention import ANY, Entropy, Request, View
 
 ROWS = (
     ("entropy", Unit.NATS, "mean entropy of the attention rows", "entropy of all rows"),
-    ("entropy_first", Unit.NATS, "mean entropy of the first token's row",
-     "entropy of the first token's row"),
-    ("entropy_relative", Unit.SHARE, "mean entropy as a share of the largest possible",
-     "entropy, of the largest possible"),
-)  # fmt: skip
+    (
+        "entropy_first",
+        Unit.NATS,
+        "mean entropy of the first token's row",
+        "entropy of the first token's row",
+    ),
+    (
+        "entropy_relative",
+        Unit.SHARE,
+        "mean entropy as a share of the largest possible",
+        "entropy, of the largest possible",
+    ),
+)
 
 
 @analysis("focus")

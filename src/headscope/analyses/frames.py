@@ -199,20 +199,23 @@ class Frames(Analysis):
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(
-            "largest", self.largest.tally, self.elsewhere.tally, Unit.SHARE,
+            "largest",
+            self.largest.tally,
+            self.elsewhere.tally,
+            Unit.SHARE,
             "mean of the largest weight from a frame element to the target",
             headlines={GROUP: "frame element to target"},
-        )  # fmt: skip
+        )
 
 
 def pieces_of(pieces: Pieces, spot: Place) -> list[tuple[int, int]]:
     """(query, key) pieces of elements with pieces of the target; empty if any has none."""
     target, spans = spot
     keys = np.nonzero(pieces.word == target)[0].tolist()
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for start, end in spans:
         queries = np.nonzero((pieces.word >= start) & (pieces.word < end))[0].tolist()
         if not queries or not keys:
             return []
-        found += [(query, key) for query in queries for key in keys]
-    return found
+        pairs += [(query, key) for query in queries for key in keys]
+    return pairs

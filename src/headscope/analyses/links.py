@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from headscope.analyses._linking.linking import Linking, LinkingOptions
+from headscope.analyses._linking.facts import LinkingOptions
+from headscope.analyses._linking.linking import Linking
 from headscope.analyses.base import analysis
 from headscope.corpus import Annotation, Example, Link
 from headscope.evidence import Unit

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from headscope.analyses._shapes.classifier import SHAPES, classifier
 from headscope.analyses._shapes.counterparts import counterpart_features
-from headscope.analyses._shapes.features import Tokens, features
+from headscope.analyses._shapes.features import features
+from headscope.analyses._shapes.tokens import Tokens
 from headscope.analyses.base import Analysis, analysis
 from headscope.corpus import Pieces
 from headscope.corpus.shown import KEPT, chosen_for_maps, rank
@@ -105,12 +106,21 @@ class Patterns(Analysis):
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(
-            "shape", self.layouts.tally, None, Unit.SHARE, "share of the maps that have this shape",
-            SHAPES, headlines={shape: f"{shape} maps" for shape in SHAPES},
-        )  # fmt: skip
+            "shape",
+            self.layouts.tally,
+            None,
+            Unit.SHARE,
+            "share of the maps that have this shape",
+            SHAPES,
+            headlines={shape: f"{shape} maps" for shape in SHAPES},
+        )
         if self.matching.tally.counts.any():
             yield Statistic(
-                "matching", self.matching.tally, None, Unit.SHARE,
+                "matching",
+                self.matching.tally,
+                None,
+                Unit.SHARE,
                 "share of the maps of pairs in which tokens look at their twins in the other "
-                "sentence", headlines={"": "maps that match twins"},
-            )  # fmt: skip
+                "sentence",
+                headlines={"": "maps that match twins"},
+            )

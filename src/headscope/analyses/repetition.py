@@ -15,8 +15,12 @@ from headscope.model import Batch
 from headscope.model.attention import At, Request, Seen, View
 
 PLACES = ("previous", "duplicate", "induction", "first")
-HEADLINES = {"previous": "previous token", "duplicate": "same token, before",
-             "induction": "induction", "first": "attention sink"}  # fmt: skip
+HEADLINES = {
+    "previous": "previous token",
+    "duplicate": "same token, before",
+    "induction": "induction",
+    "first": "attention sink",
+}
 
 
 @analysis("repetition")
@@ -66,15 +70,20 @@ class Repetition(Analysis):
     def statistics(self) -> Iterator[Statistic]:
         half = len(PLACES)
         yield Statistic.of(
-            "weight", self.weight.part(slice(0, half)), Unit.SHARE,
+            "weight",
+            self.weight.part(slice(0, half)),
+            Unit.SHARE,
             "mean weight on this place, over the queries that have one",
-            groups=PLACES, headlines=HEADLINES,
-        )  # fmt: skip
+            groups=PLACES,
+            headlines=HEADLINES,
+        )
         yield Statistic.of(
-            "detector", self.weight.part(slice(half, None)), Unit.SHARE,
+            "detector",
+            self.weight.part(slice(half, None)),
+            Unit.SHARE,
             "share of all attention on such places, as TransformerLens detects heads",
             groups=PLACES,
-        )  # fmt: skip
+        )
 
 
 def places_of(batch: Batch) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -82,9 +91,9 @@ def places_of(batch: Batch) -> tuple[tuple[Tensor, ...], Tensor]:
     table: list[tuple[int, int, int, int]] = []
     counts = []
     for example, pieces in enumerate(batch.pieces):
-        found = places(pieces.ids.tolist())
-        table += [(example, *place) for place in found]
-        queries = Counter(which for which, _ in {(which, query) for which, query, _ in found})
+        triples = places(pieces.ids.tolist())
+        table += [(example, *triple) for triple in triples]
+        queries = Counter(which for which, _ in {(which, query) for which, query, _ in triples})
         counts.append(
             [queries[which] for which in range(len(PLACES))] + [len(pieces)] * len(PLACES)
         )
@@ -99,11 +108,11 @@ def places(ids: list[int]) -> list[tuple[int, int, int]]:
     >>> [(PLACES[which], query, key) for which, query, key in places([7, 8, 7]) if which in (1, 2)]
     [('duplicate', 2, 0), ('induction', 2, 1)]
     """
-    found = []
+    triples = []
     earlier: dict[int, list[int]] = {}
     for query, token in enumerate(ids):
         same = earlier.setdefault(token, [])
         keys = ([query - 1] if query else [], same, [key + 1 for key in same], [0])
-        found += [(which, query, key) for which, some in enumerate(keys) for key in some]
+        triples += [(which, query, key) for which, there in enumerate(keys) for key in there]
         same.append(query)
-    return found
+    return triples

@@ -31,16 +31,16 @@ def rollout(maps: NDArray[np.float32]) -> NDArray[np.float64]:
         (layer, query, key) how much of each input token is in each token after each layer; rows
         sum to 1.
 
-    >>> one = np.array([[[[0.0, 1.0], [0.0, 1.0]]]], dtype=np.float32)
-    >>> rollout(one)[0].tolist()
+    >>> maps = np.array([[[[0.0, 1.0], [0.0, 1.0]]]], dtype=np.float32)
+    >>> rollout(maps)[0].tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
     own = np.eye(maps.shape[-1])
-    total, found = own, []
+    total, layers = own, []
     for layer in maps.astype(np.float64).mean(1):
         total = (layer + own) / 2 @ total
-        found.append(total)
-    return np.stack(found)
+        layers.append(total)
+    return np.stack(layers)
 
 
 @analysis("rollout")
@@ -75,11 +75,15 @@ class Rollout(Analysis):
         for place, direction in enumerate(ROWS):
             part = slice(place * len(GROUPS), (place + 1) * len(GROUPS))
             yield Statistic.of(
-                "rolled_out", self.mass.part(part), Unit.SHARE,
+                "rolled_out",
+                self.mass.part(part),
+                Unit.SHARE,
                 "how much of a token's vector after this layer comes from such tokens",
-                groups=GROUPS, direction=direction, per_layer=True,
+                groups=GROUPS,
+                direction=direction,
+                per_layer=True,
                 headlines={"itself": "itself, rolled out"} if place == 0 else {},
-            )  # fmt: skip
+            )
 
 
 def _sums(total: Tensor, batch: Batch) -> Tensor:

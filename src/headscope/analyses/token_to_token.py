@@ -18,40 +18,44 @@ from headscope.model.attention import At, Band, Request, Seen, View
 from headscope.model.words import Units
 
 GROUPS = (
-    "noun to pronoun", "pronoun to noun", "verb to subject", "subject to verb",
-    "verb to object", "object to verb",
-)  # fmt: skip
+    "noun to pronoun",
+    "pronoun to noun",
+    "verb to subject",
+    "subject to verb",
+    "verb to object",
+    "object to verb",
+)
 HEADLINES = {name: f"{name}, beyond distance" for name in GROUPS}
 
 
-def pairs(example: Example, found: dict[str, list[int]]) -> list[tuple[int, int, int]]:
+def pairs(example: Example, positions: dict[str, list[int]]) -> list[tuple[int, int, int]]:
     """(group, query word, key word) of every pair.
 
     A verb is paired with its own subjects and objects, a noun with every pronoun of the text.
 
     Args:
-        found: positions of words by feature.
+        positions: of words, by feature.
     """
-    verbs, has_tags = set(found["verb"]), bool(example.upos or example.xpos)
-    both = [(0, noun, pronoun) for noun in found["noun"] for pronoun in found["pronoun"]]
+    verbs, has_tags = set(positions["verb"]), bool(example.upos or example.xpos)
+    both = [(0, noun, pronoun) for noun in positions["noun"] for pronoun in positions["pronoun"]]
     for place, name in ((1, "subject"), (2, "object")):
-        for word in found[name]:
+        for word in positions[name]:
             verb = example.heads[word]
             if verb >= 0 and (verb in verbs or not has_tags):
                 both.append((place, verb, word))
-    made = []
-    for place, one, other in both:
-        if one != other:
-            made += [(2 * place, one, other), (2 * place + 1, other, one)]
-    return made
+    directed = []
+    for place, word, other in both:
+        if word != other:
+            directed += [(2 * place, word, other), (2 * place + 1, other, word)]
+    return directed
 
 
-def seen_pairs(pieces: Pieces, found: dict[str, list[int]]) -> Iterator[tuple[int, int, int]]:
+def unit_pairs(pieces: Pieces, positions: dict[str, list[int]]) -> Iterator[tuple[int, int, int]]:
     """The pairs of a text, by unit; pairs of which a word has no pieces are left out."""
     if not pieces.example.heads:
         return
     place = pieces.place.tolist()
-    for group, query, key in pairs(pieces.example, found):
+    for group, query, key in pairs(pieces.example, positions):
         if place[query] >= 0 and place[key] >= 0:
             yield group, place[query], place[key]
 
@@ -167,7 +171,7 @@ class TokenToToken(Analysis):
             for row, (pieces, positions) in enumerate(
                 zip(batch.pieces, features_of(batch), strict=True)
             )
-            for group, query, key in seen_pairs(pieces, positions)
+            for group, query, key in unit_pairs(pieces, positions)
         ]
         numbers = torch.tensor(table, dtype=torch.long, device=batch.ids.device).view(-1, 4)
         pairs, examples = Pairs.of(numbers, batch.units), len(batch.pieces)
@@ -178,16 +182,26 @@ class TokenToToken(Analysis):
     def statistics(self) -> Iterator[Statistic]:
         weight = self.weight.tally
         yield Statistic(
-            "weight", weight, self.matched.tally, Unit.SHARE,
-            "mean weight from the one word to the other", GROUPS,
-        )  # fmt: skip
+            "weight",
+            weight,
+            self.matched.tally,
+            Unit.SHARE,
+            "mean weight from the one word to the other",
+            GROUPS,
+        )
         yield Statistic(
-            "gain", Tally.of(weight.sums - self.matched.tally.sums, weight.counts),
-            Tally.of(np.zeros_like(weight.counts), weight.counts), Unit.POINTS,
+            "gain",
+            Tally.of(weight.sums - self.matched.tally.sums, weight.counts),
+            Tally.of(np.zeros_like(weight.counts), weight.counts),
+            Unit.POINTS,
             "mean weight above that at the same distance without the relation",
-            GROUPS, headlines=HEADLINES,
-        )  # fmt: skip
+            GROUPS,
+            headlines=HEADLINES,
+        )
         yield Statistic.of(
-            "largest", self.largest, Unit.SHARE,
-            "mean over texts of the largest weight on such a word", groups=GROUPS,
-        )  # fmt: skip
+            "largest",
+            self.largest,
+            Unit.SHARE,
+            "mean over texts of the largest weight on such a word",
+            groups=GROUPS,
+        )

@@ -42,8 +42,10 @@ class ValueNorms(Analysis):
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic.of(
-            "relative_norm", self.norm, Unit.TIMES,
+            "relative_norm",
+            self.norm,
+            Unit.TIMES,
             "norm of the transformed value vector, as a multiple of the text's mean",
             groups=ROLES,
             headlines={"separator": "norm of separators", "first": "norm of the first token"},
-        )  # fmt: skip
+        )

@@ -55,10 +55,10 @@ def from_sources(rates: Rates, asked: Questions, gold: Floats) -> Floats:
     """
     place = np.arange(gold.shape[1]) - asked.query[:, None] + rates.reach
     place = np.clip(place, 0, 2 * rates.reach, out=place)
-    found: Floats = rates.rate.take(place + (asked.label * rates.rate.shape[1])[:, None])
+    likely: Floats = rates.rate.take(place + (asked.label * rates.rate.shape[1])[:, None])
     at = asked.case, asked.answer
-    found[at] = rates.own[asked.label[asked.case], place[at]]
-    return found
+    likely[at] = rates.own[asked.label[asked.case], place[at]]
+    return likely
 
 
 def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Floats) -> Floats:
@@ -77,9 +77,9 @@ def from_targets(rates: Rates, sources: Questions, targets: Questions, gold: Flo
     total = np.bincount(case, rate, len(targets.query)).astype(np.float32)[case]
     answers = gold.sum(1)[case]
     share = np.divide(answers * rate, total, out=np.zeros_like(rate), where=total > 0)
-    found = np.zeros_like(gold)
-    found[case, word] = np.minimum(share, 1)
-    return found
+    likely = np.zeros_like(gold)
+    likely[case, word] = np.minimum(share, 1)
+    return likely
 
 
 def _same_label(sources: Questions, targets: Questions) -> tuple[Ints, Ints]:

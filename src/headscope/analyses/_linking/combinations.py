@@ -23,5 +23,5 @@ def combinations(*columns: Ints) -> tuple[list[Ints], Ints]:
     sizes = [int(column.max()) - low + 1 for column, low in zip(columns, lowest, strict=True)]
     shifted = tuple(column - low for column, low in zip(columns, lowest, strict=True))
     keys, counts = np.unique(np.ravel_multi_index(shifted, sizes), return_counts=True)
-    found = np.unravel_index(keys, sizes)
-    return [column + low for column, low in zip(found, lowest, strict=True)], counts
+    values = np.unravel_index(keys, sizes)
+    return [column + low for column, low in zip(values, lowest, strict=True)], counts

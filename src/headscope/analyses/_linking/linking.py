@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,18 +14,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses._linking.chance import Rates, from_sources, from_targets
-from headscope.analyses._linking.offsets import FIXED, Offsets, best_fixed
-from headscope.analyses._linking.questions import Questions, ask
-from headscope.analyses.base import Analysis, Arc, Scene, option
-from headscope.corpus import Conventions, Example, Link, Pieces, bucket_of
+from headscope.analyses._linking.cases import DIRECTIONS, Cases
+from headscope.analyses._linking.chance import Rates
+from headscope.analyses._linking.facts import LinkFacts, LinkingOptions
+from headscope.analyses._linking.offsets import FIXED, best_fixed
+from headscope.analyses._linking.questions import ask
+from headscope.analyses.base import Analysis, Arc, Scene
+from headscope.corpus import Conventions, Example, Link, Pieces
 from headscope.corpus.shown import rank
 from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Null, Statistic, Tally, Unit
 from headscope.model import Batch
 from headscope.model.attention import Largest, LargestFrom, Request, Seen, View
 
-DIRECTIONS = ("row", "column", "head-row")
-"""Whom the source looks at; who looks at the source; whom the target looks at (Voita's)."""
 HEADLINES = {
     "row": "words that look at what they are linked to",
     "column": "words looked at by what they are linked to",
@@ -33,115 +33,6 @@ HEADLINES = {
 }
 SHOWN = 3
 """Example sentences per label."""
-
-
-@dataclass(frozen=True)
-class LinkingOptions:
-    """How the baseline of fixed offsets is scored."""
-
-    clip_offsets: bool = option(False, "A fixed offset outside the text guesses the text's edge.")
-
-
-class LinkFacts:
-    """What position alone knows of a corpus's links."""
-
-    def __init__(
-        self, kind: type[Linking], options: LinkingOptions, conventions: Conventions
-    ) -> None:
-        self.kind, self.options, self.min_count = kind, options, conventions.min_count
-        self.labels: dict[str, int] = {}
-        self.counts: Counter[str] = Counter()
-        clip = options.clip_offsets
-        self.centres = Offsets(clip), Offsets(clip)  # around sources, around targets
-
-    def count(self, shard: list[Pieces]) -> None:
-        """Count the links of some texts."""
-        links = [self.kind.linked(pieces, self.options) for pieces in shard]
-        for link in (link for linked in links for link in linked):
-            self.labels.setdefault(link.label, len(self.labels))
-        buckets = np.array([bucket_of(pieces.example.unit) for pieces in shard])
-        units = [pieces.unit[pieces.word >= 0] for pieces in shard]
-        first = np.array([one[0] if len(one) else 0 for one in units])
-        last = np.array([one[-1] if len(one) else 0 for one in units])
-        asked = ask(shard, links, self.labels)
-        for centre, questions in zip(self.centres, asked, strict=True):
-            centre.count(questions, buckets, first, last)
-        names = list(self.labels)
-        numbers = np.bincount(asked[0].label, minlength=len(names))
-        self.counts.update(dict(zip(names, numbers.tolist(), strict=True)))
-
-    def missing(self) -> str | None:
-        """Too few links to report any."""
-        total = sum(self.counts.values())
-        if total >= self.min_count:
-            return None
-        return f"it has {total} links and --min-count is {self.min_count}"
-
-
-@dataclass(frozen=True)
-class Cases:
-    """The questions of a batch, those of every direction one after the other.
-
-    Attributes:
-        example, query: (case,)
-        label: (case,) direction and label in one number.
-        gold: (case, unit + 1) 1 where the word is an answer; the last place is for no word.
-        chance: (case, unit + 1) how likely it would be by offsets alone.
-        column: how many cases there are before those of the direction `column`, and with them.
-    """
-
-    example: Tensor
-    query: Tensor
-    label: Tensor
-    gold: Tensor
-    chance: Tensor
-    column: tuple[int, int]
-
-    @classmethod
-    def of(
-        cls, batch: Batch, asked: tuple[Questions, Questions], rates: Rates, labels: int
-    ) -> Cases:
-        """All questions of all examples."""
-        parts = (asked[0], asked[0], asked[1])  # by direction
-        sizes = [len(part.query) for part in parts]
-        units = batch.units.text.shape[1] + 1
-        gold = [np.zeros((len(part.query), units), np.float32) for part in asked]
-        for part, table in zip(asked, gold, strict=True):
-            table[part.case, part.answer] = 1
-        chance = [
-            from_sources(rates, asked[0], gold[0]),
-            from_targets(rates, asked[0], asked[1], gold[1]),
-        ]
-        chance[0][:, -1] = 0
-        arrays = (
-            np.concatenate([part.example for part in parts]),
-            np.concatenate([part.query for part in parts]),
-            np.concatenate([part.label + place * labels for place, part in enumerate(parts)]),
-            np.concatenate([gold[0], gold[0], gold[1]]),
-            np.concatenate([chance[0], chance[0], chance[1]]),
-        )
-        example, query, label, answers, likely = (
-            torch.from_numpy(array).to(batch.ids.device) for array in arrays
-        )
-        return cls(example, query, label, answers, likely, (sizes[0], sizes[0] + sizes[1]))
-
-    def drawn(self, row: Tensor, column: Tensor) -> Tensor:
-        """(case, head) the words that the heads choose; the place after the last for none.
-
-        Args:
-            row, column: (example, head, unit) whom each word looks at most, who looks most at it.
-        """
-        start, end = self.column
-        chosen = row[self.example, :, self.query]
-        chosen[start:end] = column[self.example[start:end], :, self.query[start:end]]
-        return chosen.masked_fill_(chosen < 0, self.gold.shape[1] - 1)
-
-    def sums(self, values: Tensor, examples: int, labels: int) -> Tensor:
-        """(example, head, direction and label) from (case, head)."""
-        size = len(DIRECTIONS) * labels
-        total = values.new_zeros(examples * size, values.shape[1])
-        total.index_add_(0, self.example * size + self.label, values)
-        return total.view(examples, size, -1).transpose(1, 2)
 
 
 class Linking(Analysis):
@@ -173,12 +64,11 @@ class Linking(Analysis):
         return LinkFacts(cls, options, conventions)
 
     def make_tallies(self) -> None:
-        found = self.survey.facts[self.name]
-        assert isinstance(found, LinkFacts)
-        self.known = found
-        self.labels = found.labels
+        facts = self.survey.facts[self.name]
+        assert isinstance(facts, LinkFacts)
+        self.facts, self.labels = facts, facts.labels
         size = len(DIRECTIONS) * len(self.labels)
-        self.rates = Rates.of(found.centres[0], len(self.labels))
+        self.rates = Rates.of(facts.centres[0], len(self.labels))
         self.hits = Mean(self.layout, size, baseline=False)
         self.matched = Mean(self.layout, size, baseline=False)
         self.spread = Tally(replace(self.layout, buckets=2), size)  # by half of the buckets
@@ -285,7 +175,7 @@ class Linking(Analysis):
         groups = [
             name
             for name, members in self.pooled.items()
-            if sum(self.known.counts[label] for label in members) >= self.conventions.min_count
+            if sum(self.facts.counts[label] for label in members) >= self.conventions.min_count
         ]
         if not groups:
             return
@@ -296,7 +186,7 @@ class Linking(Analysis):
             part = slice(place * len(labels), (place + 1) * len(labels))
             tallies = (self.hits.tally, self.matched.tally, self.spread)
             hits, matched, spread = (tally.part(part).pool(members) for tally in tallies)
-            offsets = self.known.centres[direction == "head-row"]
+            offsets = self.facts.centres[direction == "head-row"]
             fixed, cases = (one @ members for one in offsets.fixed_hits(len(labels)))
             null = Null(matched, spread.sums)
             yield from self._about(tuple(groups), direction, hits, null, (fixed, cases))
@@ -314,22 +204,34 @@ class Linking(Analysis):
         count = cases[:, None, None]
         baseline = Tally.of(best_fixed(fixed)[:, None, None], count)
         yield Statistic(
-            "accuracy", hits, baseline, Unit.SHARE,
+            "accuracy",
+            hits,
+            baseline,
+            Unit.SHARE,
             "how often the largest weight falls on the linked word",
-            groups, direction, {"all": HEADLINES[direction]}, null=null,
-        )  # fmt: skip
+            groups,
+            direction,
+            {"all": HEADLINES[direction]},
+            null=null,
+        )
         yield Statistic(
-            "gain", Tally.of(hits.sums - baseline.sums, hits.counts),
-            Tally.of(np.zeros_like(baseline.sums), count), Unit.POINTS,
+            "gain",
+            Tally.of(hits.sums - baseline.sums, hits.counts),
+            Tally.of(np.zeros_like(baseline.sums), count),
+            Unit.POINTS,
             "accuracy above the best fixed offset",
-            groups, direction,
-        )  # fmt: skip
+            groups,
+            direction,
+        )
         if direction == "column":
             return  # asked around the same words as "row"
         for place, offset in enumerate(FIXED):
             yield Statistic(
                 "fixed_offset_head_row" if direction == "head-row" else "fixed_offset",
-                Tally.of(fixed[:, None, None, place], count), None, Unit.SHARE,
+                Tally.of(fixed[:, None, None, place], count),
+                None,
+                Unit.SHARE,
                 "how often the word at this offset is the linked one",
-                groups, f"{offset:+d}",
-            )  # fmt: skip
+                groups,
+                f"{offset:+d}",
+            )

@@ -56,8 +56,8 @@ def ask(
         dtype=np.int64,
     ).reshape(-1, 4)
     example, source, target, label = table.T
-    start = np.cumsum([0, *(len(one.words) for one in pieces)])[example]
-    place = np.concatenate([*(one.place for one in pieces), [-1]])
+    start = np.cumsum([0, *(len(text.words) for text in pieces)])[example]
+    place = np.concatenate([*(text.place for text in pieces), [-1]])
     nowhere = target < 0
     query, answer = place[start + source], np.where(nowhere, -1, place[start + target])
     asked = (query >= 0) & ((answer >= 0) | nowhere)

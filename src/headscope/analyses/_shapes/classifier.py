@@ -14,7 +14,8 @@ from safetensors.torch import load as read_tensors
 from torch import Tensor
 
 from headscope.analyses._shapes.counterparts import counterpart_features
-from headscope.analyses._shapes.features import Tokens, features
+from headscope.analyses._shapes.features import features
+from headscope.analyses._shapes.tokens import Tokens
 from headscope.errors import HeadscopeError
 from headscope.model.hooks.workspace import Workspace
 
@@ -32,15 +33,15 @@ class Classifier:
         self.tensors = tensors
         self._parts: dict[str, dict[str, Tensor]] = {}
 
-    def probabilities(self, found: dict[str, Tensor], part: str = "shape") -> Tensor:
-        """(..., class) from features (...,) each."""
+    def probabilities(self, measures: dict[str, Tensor], part: str = "shape") -> Tensor:
+        """(..., class) from the features of maps, (...,) each, by name."""
         kept = self.part(part)
-        given = torch.stack(list(found.values())).flatten(1)  # (feature, map)
+        given = torch.stack(list(measures.values())).flatten(1)  # (feature, map)
         given.sub_(kept["mean"]).div_(kept["scale"]).clamp_(-4, 4)
         inner = torch.addmm(kept["in bias"], kept["in"], given).relu_()
         inner = inner.view(len(kept["out"]), -1, inner.shape[-1])  # (network, hidden, map)
         scores = torch.baddbmm(kept["out bias"], kept["out"], inner)  # (network, answer, map)
-        shape = next(iter(found.values())).shape
+        shape = next(iter(measures.values())).shape
         return (torch.softmax(scores, 1).mean(0).T @ kept["names"]).view(*shape, -1)
 
     def part(self, name: str) -> dict[str, Tensor]:
@@ -122,16 +123,16 @@ def classify(
         raise HeadscopeError(f"a map is square, of 3 tokens or more, not {tuple(given.shape)}")
     if float((given.sum(-1) - 1).abs().max()) > 0.01:
         raise HeadscopeError("the rows of a map sum to 1")
-    known = torch.zeros(1, size, dtype=torch.long)
+    number = torch.zeros(1, size, dtype=torch.long)
     if sentence is not None:
-        known = torch.as_tensor(sentence)[None]
-    told = Tokens(torch.ones_like(known, dtype=torch.bool), known >= 0, known == 1)
+        number = torch.as_tensor(sentence)[None]
+    text = Tokens(torch.ones_like(number, dtype=torch.bool), number >= 0, number == 1)
     space = Workspace()
-    found = features(given[None, None], told, space)
-    shares = classifier().probabilities(found)[0, 0].tolist()
+    measures = features(given[None, None], text, space)
+    shares = classifier().probabilities(measures)[0, 0].tolist()
     matching = None
-    if tokens is not None and bool(told.second.any()):
+    if tokens is not None and bool(text.second.any()):
         same = torch.as_tensor(tokens)[None]
-        counterparts = counterpart_features(given[None, None], told, same, space)
+        counterparts = counterpart_features(given[None, None], text, same, space)
         matching = float(classifier().probabilities(counterparts, "matching")[0, 0, 1])
     return Shape(dict(zip(SHAPES, shares, strict=True)), matching)

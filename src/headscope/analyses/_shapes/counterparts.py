@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headscope.analyses._shapes.features import Tokens
+from headscope.analyses._shapes.tokens import Tokens
 from headscope.model.hooks.workspace import Workspace
 
 TINY = 1e-6
@@ -45,8 +45,10 @@ def counterpart_features(
         for name, step in steps.items()
     }
     return lines | {
-        "cross_farther": torch.linalg.vecdot(flat[..., 2 * steps["along"] :],
-                                             flat[..., : -2 * steps["along"]]) / energy,
+        "cross_farther": torch.linalg.vecdot(
+            flat[..., 2 * steps["along"] :], flat[..., : -2 * steps["along"]]
+        )
+        / energy,
         "cross_energy": (energy / tokens.rows).sqrt(),
         "cross_peak": (ink / largest.clamp_min(TINY)).amax((2, 3)),
         "twins_over_others": ((counterpart + FAINT) / (other + FAINT)).log(),
@@ -55,4 +57,4 @@ def counterpart_features(
         "dark_twins": dark_counterpart,
         "dark_others": dark_other,
         "twin_tokens": (pairs.sum((1, 2))[:, None] / tokens.rows).log1p().expand_as(counterpart),
-    }  # fmt: skip
+    }

@@ -7,19 +7,15 @@ a row's ink sum to 1, whatever the length. Rows of specials do not count.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from headscope.analyses._shapes.tokens import NEAR, Tokens
 from headscope.model.attention.layer import STRIDE, band
-from headscope.model.attention.view import in_band
 from headscope.model.hooks.workspace import Workspace
 
-NEAR = 3
-"""Offsets that make a diagonal."""
 COLUMNS = 3
 """Columns of each sentence that are looked at."""
 COUNTS = 0.6
@@ -33,98 +29,6 @@ EDGE = 1e-4
 """Ink that nobody sees."""
 PROFILE = 6
 """Columns of all rows whose ink is told, the darkest first."""
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """What is known of the tokens of some texts.
-
-    Attributes:
-        real: (example, token) not padding.
-        text: (example, token) tokens of the text: real and not special.
-        second: (example, token) those of the second sentence of a pair.
-    """
-
-    real: Tensor
-    text: Tensor
-    second: Tensor
-
-    @cached_property
-    def sentences(self) -> Tensor:
-        """(example, sentence, token) the tokens of each sentence, 0 or 1; two where any text is a
-        pair, else one.
-        """
-        parts = [self.text & ~self.second, self.text & self.second] if self.paired else [self.text]
-        return torch.stack(parts, 1).float()
-
-    @cached_property
-    def many(self) -> Tensor:
-        """(example, sentence, 1) how many tokens each sentence has, and at least 1."""
-        return self.sentences.sum(-1, keepdim=True).clamp_min(1)
-
-    @cached_property
-    def mean_sentences(self) -> Tensor:
-        """(example, sentence, token) what a row counts in a mean over its sentence's rows."""
-        return self.sentences / self.many
-
-    @cached_property
-    def rows(self) -> Tensor:
-        """(example, 1) how many tokens the text has."""
-        return self.text.sum(-1, keepdim=True).clamp_min(1).float()
-
-    @cached_property
-    def size(self) -> Tensor:
-        """(example, 1, 1) how many tokens there are, specials included."""
-        return self.real.sum(-1)[:, None, None].float()
-
-    @cached_property
-    def parts(self) -> Tensor:
-        """(example, 1, sentence) how much of the text each sentence is."""
-        return (self.sentences.sum(-1) / self.rows)[:, None]
-
-    @cached_property
-    def inside(self) -> Tensor:
-        """(example, offset, 1, query) 1 where there is a token at this offset, up to `NEAR`."""
-        return in_band(self.real, NEAR).mT.unsqueeze(2).float()
-
-    @cached_property
-    def outside(self) -> Tensor:
-        """(example, 1, query, offset) 1 where there is none."""
-        return 1 - self.inside.movedim(1, -1)
-
-    @cached_property
-    def padding(self) -> tuple[Tensor, ...]:
-        """The places of what is not real: in the batch, and in its text."""
-        return (~self.real).nonzero().unbind(1)
-
-    @cached_property
-    def followed(self) -> Tensor:
-        """(example, 1, query) 1 where another token follows."""
-        return self.real.roll(-1, 1)[:, None].float()
-
-    @cached_property
-    def is_text(self) -> Tensor:
-        """(example, 1, token) 1 for tokens of the text."""
-        return self.text[:, None].float()
-
-    @cached_property
-    def mean_rows(self) -> Tensor:
-        """(example, token) what a row counts in a mean over the text's rows."""
-        return self.text / self.rows
-
-    @cached_property
-    def paired(self) -> bool:
-        """Whether any of the texts is a pair."""
-        return bool(self.second.any())
-
-    def mean(self, values: Tensor) -> Tensor:
-        """(example, head) of (example, head, query), over the text's rows."""
-        return torch.bmm(values, self.mean_rows.unsqueeze(-1)).squeeze(-1)
-
-    def means(self, values: Tensor) -> Tensor:
-        """The same of many at once: (example, value, head) of (example, value, head, query)."""
-        found = torch.bmm(self.mean_rows.unsqueeze(1), values.flatten(1, 2).mT)
-        return found.view(values.shape[:3])
 
 
 class Above(NamedTuple):
@@ -281,8 +185,9 @@ class Ink:
         tokens = self.tokens
         self.ink.scatter_(-1, self.place, self.uncounted)
         offsets = band(self.ink, NEAR).movedim(-1, 1)  # (example, offset, head, query)
-        near, passed = (self.space.take(name, tuple(offsets.shape), self.ink)
-                        for name in ("near", "passed"))  # fmt: skip
+        near, passed = (
+            self.space.take(name, tuple(offsets.shape), self.ink) for name in ("near", "passed")
+        )
         torch.mul(offsets, tokens.inside, out=near)
         self.near, self.weight = near.amax(1), (near**2).sum(1)
         torch.ge(near, (2 * self.rest).clamp_min(0.1).unsqueeze(1), out=passed)
@@ -313,14 +218,19 @@ def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Ten
     """(example, head) each, for maps (example, head, query, key); rows of real queries sum to 1."""
     ink = Ink(weights, tokens, space)
     parts = (
-        ink.columns, ink.blocks, ink.level, ink.leftover, ink.diagonals, ink.others,
-    )  # fmt: skip
-    found = {name: measured for part in parts for name, measured in part()}
-    above = {name: one for name, one in found.items() if isinstance(one, Above)}
-    plain = {name: one for name, one in found.items() if isinstance(one, Tensor)}
-    rows = {name: one for name, one in plain.items() if one.dim() == 3}
-    stacked = torch.stack([*(one.ratio for one in above.values()), *rows.values()], 1)
-    floors = stacked.new_tensor([one.floor for one in above.values()]).view(-1, 1, 1)
+        ink.columns,
+        ink.blocks,
+        ink.level,
+        ink.leftover,
+        ink.diagonals,
+        ink.others,
+    )
+    measures = {name: measured for part in parts for name, measured in part()}
+    above = {name: value for name, value in measures.items() if isinstance(value, Above)}
+    plain = {name: value for name, value in measures.items() if isinstance(value, Tensor)}
+    rows = {name: value for name, value in plain.items() if value.dim() == 3}
+    stacked = torch.stack([*(share.ratio for share in above.values()), *rows.values()], 1)
+    floors = stacked.new_tensor([share.floor for share in above.values()]).view(-1, 1, 1)
     stacked[:, : len(above)].mul_(5 / floors).sub_(4.5).clamp_(0, 1)  # 0.5 at the floor
     means = dict(zip([*above, *rows], tokens.means(stacked).unbind(1), strict=True))
-    return {name: means[name] if name in means else plain[name] for name in found}
+    return {name: means[name] if name in means else plain[name] for name in measures}

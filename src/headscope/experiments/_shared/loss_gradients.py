@@ -17,8 +17,7 @@ from torch import Tensor
 from headscope.corpus import Budget, bucket_of
 from headscope.evidence import Layout, Statistic, Tally, Unit
 from headscope.model import Gates, Model, gate_heads
-from headscope.model.attention import Mass, View
-from headscope.model.attention.answers import answer
+from headscope.model.attention import Mass, View, answer
 from headscope.tasks import CaseBatch, Task
 
 GROUPS = ("all", "first", "separator", "punctuation", "other")
@@ -123,9 +122,13 @@ class Gradients:
         """The magnitude by role."""
         return [
             Statistic(
-                "magnitude", self.magnitude, self.even, Unit.GRADIENT,
+                "magnitude",
+                self.magnitude,
+                self.even,
+                Unit.GRADIENT,
                 "summed size of the derivative of the loss by the weights of attention to tokens "
-                "of this role, mean over inputs", GROUPS,
+                "of this role, mean over inputs",
+                GROUPS,
                 headlines={"all": "felt attention", "separator": "felt attention to separators"},
             )
-        ]  # fmt: skip
+        ]

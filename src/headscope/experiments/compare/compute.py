@@ -55,9 +55,12 @@ def cosine(one: Tensor, other: Tensor, real: Tensor) -> Tensor:
 def similarity(tally: Tally) -> Statistic:
     """The cosine as a statistic."""
     return Statistic(
-        "similarity", tally, None, Unit.SHARE,
+        "similarity",
+        tally,
+        None,
+        Unit.SHARE,
         "cosine of the maps before and after, flattened, averaged over texts; 1: unchanged",
-    )  # fmt: skip
+    )
 
 
 def difference(before: Statistic, after: Statistic) -> Statistic:
@@ -66,10 +69,15 @@ def difference(before: Statistic, after: Statistic) -> Statistic:
     zero = Tally.of(np.zeros_like(before.tally.counts), before.tally.counts)
     unit = Unit.POINTS if before.unit is Unit.SHARE else before.unit
     return Statistic(
-        before.name, Tally.of(sums, before.tally.counts), zero, unit,
-        f"after minus before: {before.about}", before.groups, before.direction,
+        before.name,
+        Tally.of(sums, before.tally.counts),
+        zero,
+        unit,
+        f"after minus before: {before.about}",
+        before.groups,
+        before.direction,
         per_layer=before.per_layer,
-    )  # fmt: skip
+    )
 
 
 def check_alike(one: Model, other: Model) -> None:

@@ -1,8 +1,10 @@
 """Attention as analyses see it: requests for quantities of rows, and their answers."""
 
+from headscope.model.attention.answers import answer
 from headscope.model.attention.blocks import Block
 from headscope.model.attention.kinds import ANY, SELF, Kind, Site
 from headscope.model.attention.places import At, Norms, Rows, WholeMaps
+from headscope.model.attention.request import Request
 from headscope.model.attention.requests import (
     Band,
     Entropy,
@@ -10,7 +12,6 @@ from headscope.model.attention.requests import (
     LargestFrom,
     Mass,
     Received,
-    Request,
 )
 from headscope.model.attention.seen import Best, Seen
 from headscope.model.attention.view import View, Visible, in_band
@@ -39,5 +40,6 @@ __all__ = [
     "Visible",
     "Watcher",
     "WholeMaps",
+    "answer",
     "in_band",
 ]

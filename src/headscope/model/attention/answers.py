@@ -13,6 +13,7 @@ from torch import Tensor
 from headscope.model.attention.blocks import visit
 from headscope.model.attention.layer import LayerAttention
 from headscope.model.attention.places import At, Norms, Rows, WholeMaps
+from headscope.model.attention.request import Request
 from headscope.model.attention.requests import (
     Band,
     Entropy,
@@ -20,7 +21,6 @@ from headscope.model.attention.requests import (
     LargestFrom,
     Mass,
     Received,
-    Request,
 )
 from headscope.model.attention.seen import Best
 from headscope.model.attention.view import View, in_band
@@ -155,6 +155,7 @@ def _mass(answers: MapAnswers, request: Mass) -> Any:
 
 def _band(answers: MapAnswers, request: Band) -> Any:
     attention, view = answers.attention, answers.attention.view
+    assert view.tokens is not None  # cross-attention has no offsets
     if request.words:
         return _word_band(answers, request)
 

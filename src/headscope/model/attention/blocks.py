@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from headscope.model.attention.requests import Request
+    from headscope.model.attention.request import Request
     from headscope.model.attention.view import View
 
 

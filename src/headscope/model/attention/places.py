@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
-from headscope.model.attention.requests import Request, keys_of, rows_of, zeros
+from headscope.model.attention.request import Request, keys_of, rows_of, zeros
 from headscope.model.attention.seen import Best
 from headscope.model.attention.view import View
 

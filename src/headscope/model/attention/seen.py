@@ -11,7 +11,7 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from headscope.model.attention.kinds import Site
-    from headscope.model.attention.requests import Request
+    from headscope.model.attention.request import Request
     from headscope.model.attention.view import View
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from torch import Tensor
 
 from headscope.model.attention.places import Rows
-from headscope.model.attention.requests import Request
+from headscope.model.attention.request import Request
 from headscope.model.attention.seen import Seen
 from headscope.model.attention.view import View
 
