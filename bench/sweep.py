@@ -52,14 +52,14 @@ def race(model: Model, task: Task, naive: Callable[[int, int], object]) -> Race:
     worst = 0.0
     for layer, head in chosen:
         with disable(model, [(layer, head)]):
-            twin = np.concatenate(run_all(model, task, batches))
+            reference = np.concatenate(run_all(model, task, batches))
         place = 1 + layer * model.heads + head
         found = np.concatenate(
             [work.done[start : start + len(part), place][list(one.places)]
              for start, part in zip(starts(work), work.parts, strict=True)
              for one in task.batches(model, part, work.budget)]
         )  # fmt: skip
-        worst = max(worst, float(np.abs(found - twin).max()))
+        worst = max(worst, float(np.abs(found - reference).max()))
     scale = len(variants) / len(chosen)
     return Race(ours, runs * scale, slow * scale, worst)
 

@@ -161,7 +161,7 @@ def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
         batch = attention.batch
         told = Tokens(batch.real, batch.texts, batch.second)
         together = features(weights, told, space)
-        twins = twin_features(weights, told, batch.ids, Workspace())
+        matches = twin_features(weights, told, batch.ids, Workspace())
         for place, pieces in enumerate(batch.pieces):
             size = len(pieces)
             one = weights[place : place + 1, :, :size, :size].contiguous()
@@ -176,11 +176,11 @@ def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
                 close(together[name][place], values[0], name)
             lone = twin_features(one, part, batch.ids[place : place + 1, :size], Workspace())
             for name, values in lone.items():
-                close(twins[name][place], values[0], name)
+                close(matches[name][place], values[0], name)
             sentence = np.where(pieces.special, -1, pieces.second).tolist()
             for head in range(model.heads):
-                twin = slow(one[0, head].double().numpy(), sentence)
-                for name, value in twin.items():
+                reference = slow(one[0, head].double().numpy(), sentence)
+                for name, value in reference.items():
                     assert float(alone[name][0, head]) == pytest.approx(value, abs=1e-4), name
 
 
@@ -237,14 +237,14 @@ def test_shapes_that_nobody_doubts() -> None:
     assert hs.classify(block, sentence).name == "block"
 
 
-def test_twins_that_look_at_each_other() -> None:
+def test_counterparts_that_look_at_each_other() -> None:
     sentence = [-1] + [0] * 8 + [-1] + [1] * 8 + [-1]
     tokens = [100, *range(8), 101, *range(8), 101]
     size = len(tokens)
     weights = np.full((size, size), 0.2 / size)
     for i, token in enumerate(tokens):
-        twin = next((j for j in range(size) if j != i and tokens[j] == token), i)
-        weights[i, twin] += 0.8
+        counterpart = next((j for j in range(size) if j != i and tokens[j] == token), i)
+        weights[i, counterpart] += 0.8
     found = hs.classify(weights / weights.sum(1, keepdims=True), sentence, tokens)
     assert found.matching is not None
     assert found.matching > 0.9
