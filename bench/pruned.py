@@ -21,12 +21,12 @@ LENGTH, TEXTS = 64, 32
 
 
 def pruned_table(models: dict[str, Model], corpus: Corpus) -> list[str]:
-    """A line a model and share of heads kept, drawn at random."""
+    """One line per model and share of heads kept, which are drawn at random."""
     lines = [
-        "", "## Tokens a second of a pruned model", "",
-        f"Heads are kept at random; {TEXTS} texts of {LENGTH} tokens in a batch. Times as fast as "
-        "the intact model by torch (sdpa), medians of rounds in turn with 95% intervals; "
-        "onnxruntime with as many threads.", "",
+        "", "## Throughput of pruned models", "",
+        f"Tokens per second relative to the intact model in torch (sdpa); {TEXTS} texts of "
+        f"{LENGTH} tokens per batch, with randomly chosen heads kept. Medians of alternating "
+        "rounds with 95% intervals; onnxruntime uses the same number of threads.", "",
         "| model | heads kept | parameters | torch | onnxruntime |",
         "| --- | --- | --- | --- | --- |",
     ]  # fmt: skip

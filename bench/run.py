@@ -1,4 +1,4 @@
-"""`make bench`: ratios, both sides measured in one run, written to bench/RESULTS.md."""
+"""`make bench`: ratios, both sides measured in the same run, written to bench/RESULTS.md."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from headscope.model import Batch, Model
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 PARTS = {
-    "watch": "against the plain sdpa forward",
-    "scripts": "scripts that people write",
-    "sweep": "The sweep of all heads",
-    "shapes": "shapes of attention",
+    "watch": "compared with a plain sdpa forward",
+    "scripts": "Compared with typical scripts",
+    "sweep": "Sweep over all heads",
+    "shapes": "Cost of the analyses of shapes",
     "distances": "Distances between all pairs",
     "probes": "Training a probe",
     "importance": "Importance of all heads",
-    "pruned": "Tokens a second of a pruned model",
+    "pruned": "Throughput of pruned models",
     "memory": "Peak memory",
 }
-"""The sections of RESULTS.md, and what their titles say."""
+"""The sections of RESULTS.md, each with a part of its title."""
 BATCHES = 2
-"""Batches that are timed at a time: one for each of two readers."""
+"""Batches that are timed together: one for each of two replicas."""
 SHAPES = ("distances", "patterns", "repetition", "rollout", "value_norms")
 
 
 def looking() -> list[str]:
-    """Analyses of where heads look and what they know of language; shapes are timed apart."""
+    """Analyses of positions and language; shapes are timed separately."""
     return [name for name in analyses() if name not in SHAPES]
 
 
@@ -103,7 +103,7 @@ def joined(model: Model, shard: list[Pieces], length: int) -> list[Pieces]:
 
 
 def peak_memory(data: Path, limit: int) -> int:
-    """Peak resident memory of a scan of so many sentences, in a process of its own (KiB)."""
+    """Peak resident memory of a scan of `limit` sentences, in a separate process (KiB)."""
     code = (
         "import resource, sys\n"
         "from headscope import load, read, scan\n"
@@ -117,9 +117,11 @@ def peak_memory(data: Path, limit: int) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="takes per batch; the best counts")
-    parser.add_argument("--limit", type=int, default=None, help="only so many sentences")
-    parser.add_argument("--only", default=",".join(PARTS), help="parts to measure anew")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="repetitions per batch; the fastest counts"
+    )
+    parser.add_argument("--limit", type=int, default=None, help="number of sentences to use")
+    parser.add_argument("--only", default=",".join(PARTS), help="sections to measure again")
     args = parser.parse_args()
     data = Path(os.environ["HEADSCOPE_DATA"])
     models = os.environ.get("HEADSCOPE_MODELS")
@@ -147,9 +149,9 @@ def main() -> None:
         kept[part] = "\n".join(makers[part]()).strip()
     top = [
         "# Benchmarks", "",
-        "Made by `make bench`. Every number is a ratio of two things measured in one run; "
-        "absolute times are not kept, because machines differ. A section is measured at a time "
-        "(`python -m bench.run --only scripts,sweep`).", "",
+        "Made by `make bench`. Every number is a ratio of two measurements from the same run; "
+        "absolute times are not kept, because machines differ. Single sections can be measured "
+        "again (`python -m bench.run --only scripts,sweep`).", "",
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
         f"torch {torch.__version__} with {torch.get_num_threads()} threads, float32; "
         f"{sum(1 for _ in wsj):,} sentences of the WSJ sample.",
@@ -160,7 +162,7 @@ def main() -> None:
 
 
 def sections() -> dict[str, str]:
-    """What RESULTS.md holds already, by part."""
+    """The sections that RESULTS.md has already, by name."""
     text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
     found = [f"## {one}".strip() for one in text.split("\n## ")[1:]]
     return {
@@ -172,16 +174,16 @@ def sections() -> dict[str, str]:
 
 
 def watch_table(data: Path, wsj: Corpus, models: str | None, rounds: int) -> list[str]:
-    """A scan against the plain forward."""
+    """A scan compared with the plain forward."""
     pairs = {"minilm": (load("minilm"), load("minilm"))}
     if models:
         pairs["gte-small"] = (load(Path(models) / "gte-small"), load(Path(models) / "gte-small"))
     lines = [
-        "## A scan with the analyses of looks and language against the plain sdpa forward of the "
+        "## A scan (analyses of positions and language) compared with a plain sdpa forward of the "
         "same batches", "",
-        f"Reading and tokenizing are on neither side; of {rounds} takes of each batch the best "
-        "counts, on both sides.", "",
-        "| model | WSJ sample (bar: 1.35) | texts of 128 tokens | texts of 512 tokens |",
+        "Time of the scan divided by time of the forward. Reading and tokenizing are excluded on "
+        f"both sides; the fastest of {rounds} repetitions of each batch counts.", "",
+        "| model | WSJ sample (target: 1.35) | texts of 128 tokens | texts of 512 tokens |",
         "| --- | --- | --- | --- |",
     ]  # fmt: skip
     for name, pair in pairs.items():
@@ -194,7 +196,7 @@ def watch_table(data: Path, wsj: Corpus, models: str | None, rounds: int) -> lis
 
 
 def scripts_table(model: Model, wsj: Corpus) -> list[str]:
-    """Whole jobs, from file to numbers: headscope's with intervals, tests and maps besides."""
+    """Complete jobs, from file to numbers; headscope also computes intervals, tests and maps."""
     scan(model, replace(wsj, limit=64), only=looking(), progress=NoProgress())  # warm up
     ours = timed(lambda: scan(model, wsj, only=looking(), progress=NoProgress()))
     model.network.set_attn_implementation("eager")
@@ -204,13 +206,13 @@ def scripts_table(model: Model, wsj: Corpus) -> list[str]:
         stored = timed(lambda: clark(model, wsj, Path(folder)))
     model.network.set_attn_implementation("sdpa")
     return [
-        "", "## Against the scripts that people write today (MiniLM, WSJ sample)", "",
+        "", "## Compared with typical scripts (MiniLM, WSJ sample)", "",
         "| script (eager, `output_attentions=True`, numpy) | times slower than `hs.scan` |",
         "| --- | --- |",
-        f"| sentence by sentence (bar: 2.3) | {single / ours:.2f} |",
-        f"| batches of 32 padded to 128 (bar: 3) | {padded / ours:.2f} |",
+        f"| sentence by sentence (target: 2.3) | {single / ours:.2f} |",
+        f"| batches of 32 padded to 128 (target: 3) | {padded / ours:.2f} |",
         "| Clark's procedure: maps stored in half precision, a pass per head and direction "
-        f"(bar: 10) | {stored / ours:.2f} |",
+        f"(target: 10) | {stored / ours:.2f} |",
     ]  # fmt: skip
 
 
@@ -218,17 +220,17 @@ def shapes_table(models: str | None, wsj: Corpus, rounds: int) -> list[str]:
     """What each analysis of shapes adds to a scan of 512 sentences."""
     names = [name for name in SHAPES if name != "repetition"]
     lines = [
-        "", "## What the analyses of shapes of attention add to a scan (512 WSJ sentences)", "",
-        "By the same readers, as a share of a scan with the analyses of looks and language. All "
-        f"sides in turn, {BATCHES} batches at a time; of {rounds} takes the best counts. Nothing "
-        "is a scan without analyses against another without: how far off these numbers may be. "
-        "Distances on some 8,192 rows, as by default.", "",
+        "", "## Cost of the analyses of shapes of attention (512 WSJ sentences)", "",
+        "Time added to a scan with the same model replicas, as a share of a scan with the analyses "
+        f"of positions and language. All sides take turns, {BATCHES} batches at a time; the "
+        f"fastest of {rounds} repetitions counts. The column `nothing` compares two scans without "
+        "analyses and shows the measurement error. Distances use some 8,192 rows, the default.", "",
         "| model | " + " | ".join([*names, "nothing"]) + " |", "| --- " * (len(names) + 2) + "|",
     ]  # fmt: skip
     for name in ["minilm", *(["gte-small"] if models else [])]:
         model = load(name if name == "minilm" else Path(models or "") / name)
         cells = added(model, replace(wsj, limit=512), names, rounds)
-        bars = [f"{cell:.2f}" + (" (bar: 0.15)" if one == "patterns" else "")
+        bars = [f"{cell:.2f}" + (" (target: 0.15)" if one == "patterns" else "")
                 for one, cell in cells.items()]  # fmt: skip
         lines.append(f"| {name} | " + " | ".join(bars) + " |")
         print(lines[-1], flush=True)
@@ -236,9 +238,9 @@ def shapes_table(models: str | None, wsj: Corpus, rounds: int) -> list[str]:
 
 
 def added(model: Model, corpus: Corpus, names: list[str], rounds: int) -> dict[str, float]:
-    """What each analysis adds, and nothing, as a share of a scan without it.
+    """Time that each analysis adds, and that nothing adds, as a share of a scan without it.
 
-    A few batches at a time, all sides in turn: who is slow for a while is slow for all of them.
+    A few batches at a time, all sides in turn: a slow phase of the machine affects all of them.
     """
     scan_of = passes(model, corpus)
     sets = {"bare": [], "scan": scan_of.kinds} | {name: choose([name]) for name in names}
@@ -259,27 +261,32 @@ def distances_table(models: Path, wsj: Corpus, rounds: int) -> list[str]:
     """All pairs of gte-small's heads on all rows."""
     model = load(models / "gte-small")
     shard = model.encode(list(replace(wsj, limit=1024)))
-    texts = {"WSJ sentences (bar: 0.6)": shard[::3], "128 tokens": joined(model, shard, 128)[:32]}
+    texts = {
+        "WSJ sentences (target: 0.6)": shard[::3],
+        "128 tokens": joined(model, shard, 128)[:32],
+    }
     return [
         "", "## Distances between all pairs of heads (gte-small, 144 heads, every row)", "",
-        "What they add to a pass, as a multiple of the forward of the same texts by the same "
-        "readers. The double loop is timed on 400 pairs of 8 texts, one core, and multiplied.", "",
+        "Time added to a pass, as a multiple of the forward of the same texts with the same model "
+        "replicas. The double loop is timed on 400 pairs of 8 texts, on one core, and "
+        "extrapolated.", "",
         "| texts | compiled | torch alone | double loop in numpy |", "| --- | --- | --- | --- |",
         *distances_lines(model, wsj, texts, rounds),
     ]  # fmt: skip
 
 
 def importance_table(data: Path, models: str | None, rounds: int) -> list[str]:
-    """What is felt of all heads on pairs of STS-B, beside the plain forward."""
+    """Importance of all heads on pairs of STS-B, relative to the plain forward."""
     pairs = task("similarity:glue/sts-b", glue_dir=data / "glue", limit=512)
     named = {"minilm": (load("minilm"), pairs)}
     if models:
         named["gte-small"] = (load(Path(models) / "gte-small"), pairs)
     return [
         "", "## Importance of all heads (512 pairs of STS-B, similarity)", "",
-        "As a multiple of the plain sdpa forward of the same batches; the best of "
-        f"{rounds} takes. With gradients of attention, maps are kept until the loss is back.", "",
-        "| model | importance (bar: 4) | and gradients of attention |", "| --- | --- | --- |",
+        "Time as a multiple of the plain sdpa forward of the same batches; the fastest of "
+        f"{rounds} repetitions. With gradients of attention, maps are kept until the backward pass "
+        "is done.", "",
+        "| model | importance (target: 4) | with gradients of attention |", "| --- | --- | --- |",
         *importance_lines(named, rounds),
     ]  # fmt: skip
 
@@ -290,7 +297,7 @@ def memory_table(data: Path) -> list[str]:
     small, large = peak_memory(ewt, 1000), peak_memory(ewt, 10000)
     return [
         "", "## Peak memory (MiniLM, EWT train)", "",
-        f"10,000 sentences against 1,000: {large / small:.3f} times (bar: 1.05).",
+        f"10,000 sentences compared with 1,000: {large / small:.3f} times (target: 1.05).",
     ]  # fmt: skip
 
 

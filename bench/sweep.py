@@ -1,4 +1,4 @@
-"""The ablation sweep against one run per head: through the same buckets, and as a naive script."""
+"""The ablation sweep against one run per head: in the same batches, and as a naive script."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Race:
 
     @property
     def cells(self) -> tuple[float, float]:
-        """Times slower than the sweep: the same buckets, the naive script."""
+        """Times slower than the sweep: the same batches, the naive script."""
         return self.runs / self.ours, self.naive / self.ours
 
 
@@ -52,14 +52,14 @@ def race(model: Model, task: Task, naive: Callable[[int, int], object]) -> Race:
     worst = 0.0
     for layer, head in chosen:
         with disable(model, [(layer, head)]):
-            twin = np.concatenate(run_all(model, task, batches))
+            reference = np.concatenate(run_all(model, task, batches))
         place = 1 + layer * model.heads + head
         found = np.concatenate(
             [work.done[start : start + len(part), place][list(one.places)]
              for start, part in zip(starts(work), work.parts, strict=True)
              for one in task.batches(model, part, work.budget)]
         )  # fmt: skip
-        worst = max(worst, float(np.abs(found - twin).max()))
+        worst = max(worst, float(np.abs(found - reference).max()))
     scale = len(variants) / len(chosen)
     return Race(ours, runs * scale, slow * scale, worst)
 
@@ -130,19 +130,20 @@ def sweep_table(models: Path, data: Path) -> list[str]:
     together = [(one.text, one.pair or "") for one in pairs]
     scores = Regression("score", pairs, (PEARSON,))
     rows = {
-        "mean pooling (reads every token; bar: 1.7)": race(
+        "mean pooling (reads every token; target: 1.7)": race(
             plain, Similarity("similarity", pairs), Script(plain, apart, whole=False)
         ),
-        "regressor (reads the first token; bar: 2.0)": race(
+        "regressor (reads the first token; target: 2.0)": race(
             with_top, scores, Script(with_top, together, whole=True)
         ),
     }
     lines = [
-        "", "## The sweep of all heads against one run a head (gte-small, 144 heads, 128 pairs of "
-        "STS-B)", "",
-        f"The slower sides are timed on {SOME} heads, in every second layer, and multiplied. "
-        "Predictions of those heads differ from one-by-one by at most the last column.", "",
-        "| task | times slower: same model, same buckets | naive, padded to 128 (bar: 5) | "
+        "", "## Sweep over all heads compared with one run per head (gte-small, 144 heads, 128 "
+        "pairs of STS-B)", "",
+        f"The slower sides are timed on {SOME} heads, in every second layer, and extrapolated. The "
+        "last column is the largest difference between the predictions of the sweep and of single "
+        "runs for those heads.", "",
+        "| task | times slower: same model, same batches | naive, padded to 128 (target: 5) | "
         "largest difference |",
         "| --- | --- | --- | --- |",
     ]  # fmt: skip

@@ -8,8 +8,7 @@ from pathlib import Path
 from playwright.sync_api import FloatRect, Page, sync_playwright
 from tests.browser import installed
 
-from headscope import Options, scan
-from headscope.corpus import Rules
+from headscope import Settings, scan
 
 HERE = Path(__file__).parent
 SHOWN = "section.view:not([hidden])"
@@ -19,10 +18,9 @@ def main() -> None:
     """Scan, open the report, take the pictures."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        options = Options(random_weights=True, rules=Rules(min_count=20))
-        scan(
-            "minilm", "tour", "tour-pairs", out=run, options=options, command=["headscope", "demo"]
-        )
+        settings = Settings(random_weights=True, min_count=20)
+        command = ["headscope", "demo"]
+        scan("minilm", "tour", "tour-pairs", out=run, settings=settings, command=command)
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1200, "height": 1000})

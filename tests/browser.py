@@ -1,8 +1,9 @@
-"""A browser for the tests of the report: one that is installed, else one that can be had.
+"""The browser that the tests of the report run in: a Chromium, wherever it comes from.
 
-`python tests/browser.py` sees to it before the tests run; the tests only look where it is. In
-order: a Chromium that is installed; Debian's package where this runs as root on Debian;
-Playwright's own download. Where none can be had, the tests of the page are skipped, and say so.
+`python tests/browser.py` says which browser the tests will use, or how to get one; it changes
+nothing. With `--install` (`make browser`) it installs one where there is none: Debian's package
+when run as root on Debian, otherwise Playwright's own download. Without a browser the tests of the
+page are skipped.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+MISSING = "no browser: tests of the report page are skipped (`make browser` installs one)"
 
 
 def installed() -> str | None:
@@ -38,17 +40,27 @@ def _quietly(*command: str) -> bool:
 
 
 def install() -> None:
-    """Try to get a browser; failing is no error."""
+    """Install a browser, from Debian where this may, otherwise from Playwright."""
     if Path("/etc/debian_version").exists() and os.geteuid() == 0:
-        print("installing Debian's chromium for the tests of the report", flush=True)
+        print("installing Debian's chromium", flush=True)
         os.environ["DEBIAN_FRONTEND"] = "noninteractive"
         _quietly("apt-get", "update", "-qq")
         if _quietly("apt-get", "install", "-y", "-qq", "chromium"):
             return
+    print("installing Playwright's chromium", flush=True)
     _quietly(sys.executable, "-m", "playwright", "install", "chromium")
 
 
-if __name__ == "__main__":
-    if installed() is None:
+def main() -> None:
+    """Look for a browser, install one if asked to, and say what there is."""
+    wanted = "--install" in sys.argv[1:]
+    if wanted and installed() is None:
         install()
-    print(f"browser for the tests: {installed() or 'none, its tests are skipped'}")
+    path = installed()
+    if wanted and path is None:
+        sys.exit("no browser could be installed: put a Chromium on the PATH")
+    print(f"browser for the tests: {path}" if path else MISSING)
+
+
+if __name__ == "__main__":
+    main()

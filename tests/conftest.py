@@ -1,21 +1,35 @@
-"""Fixtures that every layer of the tests shares."""
+"""Fixtures that every layer of the tests shares; torch is imported only where a test needs it."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch
 
-import headscope as hs
-from headscope.model import Model
+if TYPE_CHECKING:
+    from headscope.model import Model
 
-torch.set_num_threads(1)  # two test processes share two cores
+
+def pytest_collection_finish() -> None:
+    """One thread for torch, if the tests import it: two test processes share two cores."""
+    if "torch" in sys.modules:
+        _one_thread()
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
 def minilm() -> Model:
+    import headscope as hs
+
+    _one_thread()
     return hs.load("minilm")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.corpus import Example, Rules
-from tests.parity.twins import Item, Text
+from tests.parity.reference import Item, Text
 
 Map = NDArray[np.float64]
 Linked = dict[str, list[tuple[int, int]]]

@@ -1,4 +1,4 @@
-"""Every analysis equals its slow twin: padded batches against one text at a time."""
+"""Every analysis equals its reference implementation: padded batches against one text at a time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from headscope.experiments.scan.passes import Options
 from headscope.model import Model
 from headscope.model.token_roles import STOPS, is_punctuation
 from headscope.runs.found import Found
-from tests.parity import twins
+from tests.parity import reference
 from tests.parity.annotated import Annotated, linguistic_features
-from tests.parity.twins import Key, Text
+from tests.parity.reference import Key, Text
 from tests.tiny import tiny, tiny_that_knows_nothing
 from tests.unit.examples import corpus_of
 
@@ -70,15 +70,16 @@ def texts(model: Model, examples: list[Example]) -> Iterator[Text]:
 
 
 def slow(model: Model, examples: list[Example], counts: Counter[str]) -> Totals:
-    """Sums and counts of every twin, by what, layer, head."""
+    """Sums and counts of every reference implementation, by what, layer, head."""
     totals: Totals = defaultdict(lambda: [0.0, 0.0])
     for text in texts(model, examples):
-        for twin in (
-            twins.relative_position(text), twins.special_tokens(text), twins.focus(text),
-            twins.confidence(text), twins.offset_argmax(text), twins.rare_words(text, counts),
+        for items in (
+            reference.relative_position(text), reference.special_tokens(text),
+            reference.focus(text), reference.confidence(text),
+            reference.offset_argmax(text), reference.rare_words(text, counts),
             linguistic_features(Annotated(text, Example("no annotation")), {}),
         ):  # fmt: skip
-            for what, layer, head, amount, count in twin:
+            for what, layer, head, amount, count in items:
                 total = totals[what, layer, head]
                 total[0] += amount
                 total[1] += count
@@ -103,7 +104,9 @@ def check(found: Found, totals: Totals, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "modernbert", "mpnet"])
-def test_scan_equals_the_twins_on_tiny_models(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scan_equals_the_reference_on_tiny_models(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("headscope.corpus.frequencies.FREQUENT", 3)
     model = tiny(family)
     sentences = SENTENCES + [f"{a}{b} {b} {a} ." for a in "abcdef" for b in "ghij"]
@@ -120,7 +123,7 @@ def test_scan_equals_the_twins_on_tiny_models(family: str, monkeypatch: pytest.M
 
 
 def _padded(counts: Counter[str], frequent: list[str]) -> Counter[str]:
-    """The twin knows the papers' 500: fill the ranks between with words that never occur."""
+    """The reference knows the papers' 500: fill the ranks between with words that never occur."""
     padded = Counter(counts)
     floor = max(counts.values()) + 1
     for word in frequent:
@@ -129,7 +132,7 @@ def _padded(counts: Counter[str], frequent: list[str]) -> Counter[str]:
     return padded
 
 
-def test_scan_equals_the_twins_on_minilm(minilm: Model) -> None:
+def test_scan_equals_the_reference_on_minilm(minilm: Model) -> None:
     corpus = read("tour", limit=16)
     examples = list(corpus)
     frequencies = Frequencies()

@@ -1,4 +1,4 @@
-"""Every analysis of annotation equals its slow twin, on split words and words without pieces."""
+"""Analyses of annotation equal their reference implementations, whatever pieces words have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headscope.runs.found import Found
 from tests.parity import annotated as slow
 from tests.parity.annotated import Annotated, Linked, Spot
 from tests.parity.test_analyses import texts
-from tests.parity.twins import Item, Key
+from tests.parity.reference import Item, Key
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
@@ -141,7 +141,7 @@ def collect(items: Iterable[Item], totals: Totals) -> None:
         totals[what, layer, head][1] += count
 
 
-def twin(model: Model, examples: list[Example], rules: Rules) -> tuple[Totals, Totals]:
+def reference_totals(model: Model, examples: list[Example], rules: Rules) -> tuple[Totals, Totals]:
     """Sums and counts, and the same of what accuracy is tested against."""
     totals: Totals = defaultdict(lambda: [0.0, 0.0])
     matched: Totals = defaultdict(lambda: [0.0, 0.0])
@@ -208,7 +208,7 @@ def check(found: Found, totals: Totals, tolerance: float) -> int:
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "modernbert", "mpnet"])
 @pytest.mark.parametrize("pieces", ["mean", "first"])
-def test_annotation_equals_the_twins(family: str, pieces: str) -> None:
+def test_annotation_equals_the_reference(family: str, pieces: str) -> None:
     rng = np.random.default_rng(7)
     examples = [sentence(number, rng) for number in range(24)]
     rules = Rules(min_count=1, pieces=pieces)
@@ -216,7 +216,7 @@ def test_annotation_equals_the_twins(family: str, pieces: str) -> None:
     names = [name for name in NAMES if pieces == "mean" or name in ("dependencies", "links")]
     found = scan(model, corpus_of(examples), only=names, options=Options(rules=rules),
                  progress=NoProgress())  # fmt: skip
-    totals, matched = twin(model, examples, rules)
+    totals, matched = reference_totals(model, examples, rules)
     pool(totals)
     for key in list(totals):
         if key[0][0] not in names:
@@ -262,7 +262,7 @@ def assert_matched(model: Model, examples: list[Example], rules: Rules, matched:
                         assert value == pytest.approx(amount / count, abs=1e-6)
 
 
-def test_annotation_equals_the_twins_on_minilm(minilm: Model) -> None:
+def test_annotation_equals_the_reference_on_minilm(minilm: Model) -> None:
     examples = [one for one in read("tour") if len(one.words) <= 9][:8]
     examples = [replace(one, document=None, mentions=()) for one in examples]
     rules = Rules(min_count=1)

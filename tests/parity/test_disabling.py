@@ -71,12 +71,12 @@ def uniform_weights(model: Model, batch: Batch, off: list[tuple[int, int]]) -> I
                     dropout = module.get_submodule("dropout")
                     undo.callback(dropout.register_forward_hook(dropped).remove)
         else:
-            AttentionInterface.register("twin", attend)
-            AttentionMaskInterface.register("twin", eager_mask)
+            AttentionInterface.register("reference", attend)
+            AttentionMaskInterface.register("reference", eager_mask)
             undo.callback(
                 model.network.set_attn_implementation, model.network.config._attn_implementation
             )
-            model.network.set_attn_implementation("twin")
+            model.network.set_attn_implementation("reference")
         yield
 
 
@@ -89,8 +89,8 @@ def test_off_equals_uniform_weights(family: str, texts: list[str]) -> None:
     with disable(model, OFF):
         ours = output(model, batch)
     with uniform_weights(model, batch, OFF):
-        twin = output(model, batch)
-    torch.testing.assert_close(ours[batch.real], twin[batch.real], atol=1e-5, rtol=1e-4)
+        reference = output(model, batch)
+    torch.testing.assert_close(ours[batch.real], reference[batch.real], atol=1e-5, rtol=1e-4)
     assert not torch.allclose(ours[batch.real], before[batch.real], atol=1e-3)
     assert torch.equal(output(model, batch), before)
 
@@ -105,8 +105,8 @@ def test_real_models(name: str, request: pytest.FixtureRequest) -> None:
     with disable(model, off):
         ours = output(model, batch)
     with uniform_weights(model, batch, off):
-        twin = output(model, batch)
-    torch.testing.assert_close(ours[batch.real], twin[batch.real], atol=2e-4, rtol=1e-3)
+        reference = output(model, batch)
+    torch.testing.assert_close(ours[batch.real], reference[batch.real], atol=2e-4, rtol=1e-3)
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "mpnet"])
@@ -119,8 +119,8 @@ def test_zero_and_mean(family: str) -> None:
         with disable(model, OFF, how, means):
             ours = output(model, batch)
         with projections_see(model, OFF, instead):
-            twin = output(model, batch)
-        torch.testing.assert_close(ours[batch.real], twin[batch.real], atol=1e-5, rtol=1e-4)
+            reference = output(model, batch)
+        torch.testing.assert_close(ours[batch.real], reference[batch.real], atol=1e-5, rtol=1e-4)
 
 
 @contextmanager
@@ -246,8 +246,8 @@ def test_variants_equal_one_by_one(
         for layer, sets in variants.items():
             for place, heads in enumerate(sets):
                 with disable(model, [(layer, head) for head in heads], how, means):
-                    twin = run(inputs, 1)[0]
-                torch.testing.assert_close(found[layer][place], twin, atol=1e-5, rtol=1e-4)
+                    reference = run(inputs, 1)[0]
+                torch.testing.assert_close(found[layer][place], reference, atol=1e-5, rtol=1e-4)
 
 
 def test_fork_leaves_the_model_as_it_was(minilm: Model) -> None:
@@ -274,5 +274,5 @@ def test_variants_of_real_models(models: Path) -> None:
         _, found = VariantRunner(model, {4: [[3], [7]]})(inputs, run)
         for place, head in enumerate((3, 7)):
             with disable(model, [(4, head)]), torch.no_grad():
-                twin = run(inputs, 1)[0]
-            torch.testing.assert_close(found[4][place], twin, atol=1e-4, rtol=1e-3)
+                reference = run(inputs, 1)[0]
+            torch.testing.assert_close(found[4][place], reference, atol=1e-4, rtol=1e-3)

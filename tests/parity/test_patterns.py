@@ -173,8 +173,8 @@ def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
                 close(counterparts[name][place], values[0], name)
             sentence = np.where(pieces.special, -1, pieces.second).tolist()
             for head in range(model.heads):
-                twin = slow(one[0, head].double().numpy(), sentence)
-                for name, value in twin.items():
+                reference = slow(one[0, head].double().numpy(), sentence)
+                for name, value in reference.items():
                     assert float(alone[name][0, head]) == pytest.approx(value, abs=1e-4), name
 
 
@@ -231,14 +231,14 @@ def test_shapes_that_nobody_doubts() -> None:
     assert hs.classify(block, sentence).name == "block"
 
 
-def test_twins_that_look_at_each_other() -> None:
+def test_counterparts_that_look_at_each_other() -> None:
     sentence = [-1] + [0] * 8 + [-1] + [1] * 8 + [-1]
     tokens = [100, *range(8), 101, *range(8), 101]
     size = len(tokens)
     weights = np.full((size, size), 0.2 / size)
     for i, token in enumerate(tokens):
-        twin = next((j for j in range(size) if j != i and tokens[j] == token), i)
-        weights[i, twin] += 0.8
+        counterpart = next((j for j in range(size) if j != i and tokens[j] == token), i)
+        weights[i, counterpart] += 0.8
     found = hs.classify(weights / weights.sum(1, keepdims=True), sentence, tokens)
     assert found.matching is not None
     assert found.matching > 0.9

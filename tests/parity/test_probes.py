@@ -141,10 +141,10 @@ def test_scores(kind: str) -> None:
             looks, vectors = part.read(group, probe)
             found = probe(looks, vectors)
             for row, one in enumerate(part.maps.members(group)):
-                twin = slow_scores(probe, looks, vectors, row)
+                reference = slow_scores(probe, looks, vectors, row)
                 size = len(one)
                 torch.testing.assert_close(
-                    found[row, :size, : size + 1], twin, rtol=1e-4, atol=1e-4
+                    found[row, :size, : size + 1], reference, rtol=1e-4, atol=1e-4
                 )
                 assert (found[row, :size, size + 1 :] < -1e8).all()
 
@@ -179,8 +179,8 @@ def test_words_and_distance_is_a_network_of_one_hidden_layer() -> None:
             pair = torch.cat([vectors[0, j], vectors[0, i]])
             hidden = torch.cat([probe.word.weight, probe.candidate.weight], 1) @ pair
             hidden = hidden + probe.word.bias + probe.distance.weight[step + 4 * (i > j)]
-            twin = probe.out(torch.relu(hidden))[0]
-            torch.testing.assert_close(found[0, j, 1 + i], twin)
+            reference = probe.out(torch.relu(hidden))[0]
+            torch.testing.assert_close(found[0, j, 1 + i], reference)
 
 
 def test_uses() -> None:

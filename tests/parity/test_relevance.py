@@ -74,7 +74,7 @@ def test_the_model_is_left_as_it_was() -> None:
     assert gradient[0].abs().sum() > 0  # gradients are gradients again
 
 
-class Twin:
+class Reference:
     """BERT in float64, one text, with relevance handed down by messages between neurons."""
 
     def __init__(self, model: Model) -> None:
@@ -173,7 +173,7 @@ def test_messages_between_neurons_say_the_same() -> None:
     model = with_biases("bert")
     _, heads, _, _, trace = followed(model, ["ab cd, ef"])
     assert trace.first_input is not None
-    expected = Twin(model).run(trace.first_input[0].detach().double().numpy())
+    expected = Reference(model).run(trace.first_input[0].detach().double().numpy())
     assert np.allclose(heads[:, 0].numpy(), expected, atol=1e-4 * np.abs(expected).max())
     assert np.abs(expected).max() > 0.01
 

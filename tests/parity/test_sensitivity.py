@@ -113,8 +113,8 @@ def test_gates(family: str) -> None:
     together = gates(model, task, cases)
     close = 1e-3 if family == "llama" else 2e-6  # it normalises in float32, whatever it is given
     for place in (0, 2):
-        twin = steps(model, task, cases[place])
-        np.testing.assert_allclose(together[place], twin, rtol=1e-3, atol=close)
+        reference = steps(model, task, cases[place])
+        np.testing.assert_allclose(together[place], reference, rtol=1e-3, atol=close)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "gpt2", "mpnet"])
@@ -139,15 +139,15 @@ def test_gradients_of_attention(family: str) -> None:
         weights = [layer for output in outputs for layer in output.attentions]
         sizes = torch.autograd.grad(loss, weights)
         for layer in range(model.layers):
-            twin = torch.zeros(model.heads, len(GROUPS))
+            reference = torch.zeros(model.heads, len(GROUPS))
             for number, text in enumerate(case.texts):
                 size = sizes[number * model.layers + layer][0].abs()
                 if family == "gpt2":
                     size = size.tril()
                 roles = model.batch([text]).roles[0]
                 sums = torch.stack([size.sum((1, 2)), *(size.sum(1) @ roles).T], 1)
-                twin += sums
-            torch.testing.assert_close(found.magnitude[row, layer], twin, rtol=1e-3, atol=1e-5)
+                reference += sums
+            torch.testing.assert_close(found.magnitude[row, layer], reference, rtol=1e-3, atol=1e-5)
     everything = GROUPS.index("all")
     torch.testing.assert_close(found.even[..., everything], found.magnitude[..., everything])
     torch.testing.assert_close(found.even[..., 1:].sum(-1), found.even[..., everything])
@@ -174,9 +174,9 @@ def test_gates_of_other_tasks(kind: str) -> None:
     model.whole.double()
     cases = alone(model, task)
     together = gates(model, task, cases)
-    twin = steps(model, task, cases[1])
-    assert np.abs(twin).max() > 1e-3
-    np.testing.assert_allclose(together[1], twin, atol=5e-3)  # losses are float32
+    reference = steps(model, task, cases[1])
+    assert np.abs(reference).max() > 1e-3
+    np.testing.assert_allclose(together[1], reference, atol=5e-3)  # losses are float32
 
 
 def test_importance_is_the_mean_of_sizes_not_the_size_of_the_mean(minilm: Model) -> None:
@@ -186,12 +186,12 @@ def test_importance_is_the_mean_of_sizes_not_the_size_of_the_mean(minilm: Model)
         work.harvest.merge(work.work(part))
     single = np.stack([gates(minilm, task, [case]).numpy()[0] for case in work.cases])
     rows = work.rows()
-    twin = np.abs(single).mean(0)
-    found = np.array([row["value"] for row in rows]).reshape(twin.shape)
-    np.testing.assert_allclose(found, twin, rtol=2e-3, atol=1e-7)
-    assert np.abs(np.abs(single.mean(0)) - twin).max() > 0.1 * twin.max()
-    by_layer = twin / np.sqrt((twin**2).sum(1, keepdims=True))
-    normal = np.array([row["normalised"] for row in rows]).reshape(twin.shape)
+    reference = np.abs(single).mean(0)
+    found = np.array([row["value"] for row in rows]).reshape(reference.shape)
+    np.testing.assert_allclose(found, reference, rtol=2e-3, atol=1e-7)
+    assert np.abs(np.abs(single.mean(0)) - reference).max() > 0.1 * reference.max()
+    by_layer = reference / np.sqrt((reference**2).sum(1, keepdims=True))
+    normal = np.array([row["normalised"] for row in rows]).reshape(reference.shape)
     np.testing.assert_allclose(normal, by_layer, rtol=2e-3)
     ranks = [row["rank"] for row in rows]
     assert ranks == stats.rankdata(-found.ravel(), method="ordinal").tolist()
@@ -234,10 +234,10 @@ def test_a_scan_follows_the_masked_lm_loss() -> None:
         [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
     )
     found = scan(model, texts, only=["focus"], gradients=True, progress=NoProgress())
-    twin = importance(model, MaskedLM("made", texts), progress=NoProgress())
+    reference = importance(model, MaskedLM("made", texts), progress=NoProgress())
     for one, other in zip(
         (row for row in found.heads.to_pylist() if row["analysis"] == "gradients"),
-        (row for row in twin.heads.to_pylist() if row["analysis"] == "gradients"),
+        (row for row in reference.heads.to_pylist() if row["analysis"] == "gradients"),
         strict=True,
     ):
         assert one["value"] == pytest.approx(other["value"], rel=1e-4)

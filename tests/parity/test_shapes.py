@@ -1,4 +1,4 @@
-"""Shapes of attention equal their slow twins: distances, rollout, value norms, repetition."""
+"""Distances, rollout, value norms and repetition equal their reference implementations."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ def matrix(found: Found, model: Model) -> NDArray[np.float64]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_distances(family: str) -> None:
     model = tiny(family)
-    found, twin = study(model, "distances"), slow_distances(model, 1)
-    np.testing.assert_allclose(matrix(found, model), twin, atol=2e-6)
+    found, reference = study(model, "distances"), slow_distances(model, 1)
+    np.testing.assert_allclose(matrix(found, model), reference, atol=2e-6)
     layer = np.repeat(np.arange(model.layers), model.heads)
     same = layer[:, None] == layer
-    apart = twin[~same].mean() - twin[same & ~np.eye(len(layer), dtype=bool)].mean()
+    apart = reference[~same].mean() - reference[same & ~np.eye(len(layer), dtype=bool)].mean()
     rows = {(row["statistic"], row["layer"], row["head"]): row for row in found.heads.to_pylist()}
     assert rows["between_minus_within", None, None]["value"] == pytest.approx(apart, abs=2e-6)
     for head in range(len(layer)):
         row = rows["within_layer", layer[head], head % model.heads]
         others = same[head] & (np.arange(len(layer)) != head)
-        assert row["value"] == pytest.approx(twin[head, others].mean(), abs=2e-6)
-        assert row["baseline"] == pytest.approx(twin[head, ~same[head]].mean(), abs=2e-6)
+        assert row["value"] == pytest.approx(reference[head, others].mean(), abs=2e-6)
+        assert row["baseline"] == pytest.approx(reference[head, ~same[head]].mean(), abs=2e-6)
 
 
 def test_distances_on_some_rows() -> None:

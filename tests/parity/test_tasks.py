@@ -74,10 +74,10 @@ def swept(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray
 
 
 def assert_same(model: Model, one: Task, how: str = "uniform", tolerance: float = 1e-5) -> None:
-    ours, twin = swept(model, one, how), naive(model, one, how)
-    assert ours.keys() == twin.keys()
+    ours, reference = swept(model, one, how), naive(model, one, how)
+    assert ours.keys() == reference.keys()
     for name in ours:
-        np.testing.assert_allclose(ours[name], twin[name], atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(ours[name], reference[name], atol=tolerance, err_msg=name)
 
 
 @pytest.mark.parametrize("how", ["uniform", "zero", "mean"])
@@ -158,8 +158,8 @@ def test_sets_across_layers(minilm: Model) -> None:
     work.work(work.cases)
     for place, name in enumerate(("L0.H1,L3", "L2.H2,L2.H3"), 1):
         with disable(minilm, name):
-            twin = one.predict(minilm, work.cases, Budget())
-        np.testing.assert_allclose(work.done[:, place], twin, atol=1e-5)
+            reference = one.predict(minilm, work.cases, Budget())
+        np.testing.assert_allclose(work.done[:, place], reference, atol=1e-5)
 
 
 def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
