@@ -125,8 +125,8 @@ def _moved(run: RunResults, corpus: str, heads: list[HeadRow]) -> Iterator[tuple
     largest: dict[Place, HeadRow] = {}
     for row in run.rows(HEADS, corpus=corpus, weights=DIFFERENCE):
         if row.head is not None and row.sure and (row.analysis, row.statistic) in units:
-            before = largest.get(row.place)
-            if before is None or abs(row.value) > abs(before.value):
+            rival = largest.get(row.place)
+            if rival is None or abs(row.value) > abs(rival.value):
                 largest[row.place] = row
     values = {
         (row.weights, *_key(row)): row.value

@@ -117,15 +117,12 @@ class Relevance(CaseExperiment):
 
     def score_parts(self) -> list[ScoreParts]:
         """After all shards: layer by layer, where the score went."""
-        totals = self.harvest.columns[PARTS].sum(0)
-        return [
-            ScoreParts(
-                layer,
-                *(float(part / parts[0]) for part in parts[1:]),
-                lost=float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max()),
-            )
-            for layer, parts in enumerate(totals)
-        ]
+        layers = []
+        for layer, parts in enumerate(self.harvest.columns[PARTS].sum(0)):
+            lost = float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max())
+            heads, residual, biases, epsilon = (parts[1:] / parts[0]).tolist()
+            layers.append(ScoreParts(layer, heads, residual, biases, epsilon, lost))
+        return layers
 
     def statistics(self) -> list[Statistic]:
         """Relevance, and its share of that of all heads."""
