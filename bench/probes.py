@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from bench.timing import timed
 from headscope.corpus import Corpus
 from headscope.corpus.vectors import read_vectors
-from headscope.experiments._shared.loss_gradients import BATCH, felt
+from headscope.experiments._shared.loss_gradients import BATCH, gradients_of_loss
 from headscope.experiments.probe.compute import temporary
 from headscope.experiments.probe.probes import AttentionAndWords, Probe, Sizes, together
 from headscope.experiments.probe.sentences import dependencies, sentences
@@ -114,13 +114,16 @@ def _step(optimizer: torch.optim.Optimizer, scores: Tensor, target: Tensor) -> N
 
 
 def importance_lines(named: dict[str, tuple[Model, Task]], rounds: int) -> list[str]:
-    """One line per model: the time of importance as a multiple of the plain forward."""
+    """One line a model: the time of the gradients as a multiple of the plain forward."""
     lines = []
     for name, (model, task) in named.items():
         batches = task.batches(model, task.cases(model, task.examples, 128), BATCH)
         forward = min(timed(partial(forwards, model, task, batches)) for _ in range(rounds))
         cells = [
-            min(timed(partial(all_felt, model, task, batches, attention)) for _ in range(rounds))
+            min(
+                timed(partial(differentiate, model, task, batches, attention))
+                for _ in range(rounds)
+            )
             / forward
             for attention in (False, True)
         ]
@@ -136,7 +139,7 @@ def forwards(model: Model, task: Task, batches: list[CaseBatch]) -> None:
         task.read(model, batch, batch.inputs(model), 1)
 
 
-def all_felt(model: Model, task: Task, batches: list[CaseBatch], attention: bool) -> None:
-    """Sensitivity of the losses to all heads."""
+def differentiate(model: Model, task: Task, batches: list[CaseBatch], attention: bool) -> None:
+    """The gradients of all losses."""
     for batch in batches:
-        felt(model, task, batch, attention=attention)
+        gradients_of_loss(model, task, batch, attention=attention)

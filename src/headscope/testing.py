@@ -200,8 +200,8 @@ def _alike(results: RunResults, other: RunResults) -> bool:
     first, second = ({_key(row): row for row in run.rows(HEADS)} for run in (results, other))
     if first.keys() != second.keys():
         return False
-    values = ([run[key].value for key in first] for run in (first, second))
-    return bool(np.allclose(*values, atol=10 * NEAR, rtol=10 * NEAR))
+    values, others = ([run[key].value for key in first] for run in (first, second))
+    return bool(np.allclose(values, others, atol=10 * NEAR, rtol=10 * NEAR))
 
 
 def _key(row: HeadRow) -> tuple[object, ...]:

@@ -13,21 +13,24 @@ import torch
 
 import headscope as hs
 from headscope._util.progress import NoProgress
-from headscope.corpus import Rules, read
+from headscope.corpus import read
 from headscope.errors import HeadscopeError, ModelError
+from headscope.evidence import HEADS, HeadRow
 from headscope.evidence.correlation import rank_correlation
+from headscope.experiments.ablation.tables import intact_score
+from headscope.experiments.compare import changes
 from headscope.experiments.compare.compute import check_alike
-from headscope.experiments.finetuning import cells, table
-from headscope.experiments.finetuning.compute import Recipe, Start
-from headscope.experiments.scan.passes import Options
+from headscope.experiments.compare.tables import CHANGE, DIFFERENCE
+from headscope.experiments.finetuning import Hyperparameters, Start, finetune_table
+from headscope.experiments.finetuning.tables import COLUMNS, TrainingRecord, table_cells
 from headscope.model import Model, Top
 from headscope.model.initialise import load_untrained_classifier
-from headscope.report.panels import panels
-from headscope.runs import rows_of
+from headscope.report.page import sections_of
 from tests.parity.test_tasks import MOVIES
 from tests.tiny import tiny
 
-SHORT = Recipe(epochs=2, batch=4, rate=1e-3, length=16)
+SHORT = Hyperparameters(epochs=2, batch_size=4, learning_rate=1e-3, max_length=16)
+SETTINGS = hs.Settings(min_count=20)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +44,15 @@ def movies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tuned(movies: Path) -> Path:
     folder = movies.parent / "tuned"
-    hs.finetune("minilm", f"classify:{movies}", folder, dev=str(movies), recipe=SHORT,
-                progress=NoProgress())  # fmt: skip
+    tune("minilm", movies, folder)
     return folder
+
+
+def tune(
+    model: str | Path, movies: Path, folder: Path, chosen: Hyperparameters = SHORT, **options: Any
+) -> TrainingRecord:
+    options = {"progress": NoProgress(), "dev": str(movies), "hyperparameters": chosen} | options
+    return hs.finetune(model, f"classify:{movies}", folder, **options)
 
 
 def test_a_fine_tuned_folder_loads_as_any_other(tuned: Path, minilm: Model) -> None:
@@ -52,15 +61,35 @@ def test_a_fine_tuned_folder_loads_as_any_other(tuned: Path, minilm: Model) -> N
     assert not any(name.startswith("checkpoint") or name.endswith(".part") for name in names)
     record = json.loads((tuned / "headscope.json").read_text())
     assert record["status"] == "complete"
+    assert record["study"]["recipe"] == SHORT.describe()
     learned, before = (record[stage][0]["value"] for stage in ("trained", "untrained"))
     assert learned > before  # it can learn sixteen sentences
     model = hs.load(tuned, top=Top.CLASSIFIER)
     assert model.name == "tuned"
     assert model.whole.config.id2label == {0: "bad", 1: "good"}
     assert model.sha256 == hs.load(tuned).sha256 != minilm.sha256
-    found = hs.ablate(tuned, f"classify:{record['study']['dev']['name'].split(':')[1]}",
-                      heads=["L0.H0"], progress=NoProgress())  # fmt: skip
-    assert found.record["intact"][0]["value"] == pytest.approx(learned)
+    ablated = hs.ablate(
+        tuned, record["study"]["dev"]["name"], heads=["L0.H0"], progress=NoProgress()
+    )
+    assert intact_score(ablated).value == pytest.approx(learned)
+
+
+def test_a_finished_training_is_loaded(tuned: Path, movies: Path) -> None:
+    before = (tuned / "model.safetensors").stat().st_mtime_ns
+    record = tune("minilm", movies, tuned)
+    assert (tuned / "model.safetensors").stat().st_mtime_ns == before
+    assert record.trained[0].value > record.untrained[0].value
+
+
+def test_a_record_of_an_older_version_is_understood(tuned: Path, movies: Path) -> None:
+    path = tuned / "headscope.json"
+    written = path.read_text(encoding="utf-8")
+    plain = json.loads(written)
+    for part in ("train", "dev"):  # older versions left out what is not set
+        del plain["study"][part]["half"], plain["study"][part]["data"]["part"]
+    path.write_text(json.dumps(plain), encoding="utf-8")
+    assert tune("minilm", movies, tuned).status == "complete"
+    path.write_text(written, encoding="utf-8")
 
 
 class Stop(NoProgress):
@@ -80,21 +109,19 @@ class Stop(NoProgress):
 
 def test_a_killed_training_goes_on_to_the_same_model(movies: Path, tuned: Path) -> None:
     folder = movies.parent / "killed"
-    options: dict[str, Any] = {"dev": str(movies), "recipe": SHORT}
     with pytest.raises(KeyboardInterrupt):
-        hs.finetune("minilm", f"classify:{movies}", folder, progress=Stop(6), **options)
+        tune("minilm", movies, folder, progress=Stop(6))
     torn = folder / "checkpoints" / "checkpoint-6"  # as a kill in the midst of saving leaves it
     shutil.copytree(folder / "checkpoints" / "checkpoint-4", torn)
     (torn / "trainer_state.json").write_text("{", encoding="utf-8")
     again = Stop()
-    hs.finetune("minilm", f"classify:{movies}", folder, progress=again, **options)
+    tune("minilm", movies, folder, progress=again)
     assert (again.begun, again.steps) == (4, 4)  # the first epoch is not done again
-    ours, whole = (hs.load(one).network.state_dict() for one in (folder, tuned))
+    resumed, whole = (hs.load(path).network.state_dict() for path in (folder, tuned))
     for name in whole:
-        torch.testing.assert_close(ours[name], whole[name], atol=1e-4, rtol=1e-3)
-    options["recipe"] = Recipe(epochs=1)
+        torch.testing.assert_close(resumed[name], whole[name], atol=1e-4, rtol=1e-3)
     with pytest.raises(HeadscopeError, match="holds another training"):
-        hs.finetune("minilm", f"classify:{movies}", folder, **options)
+        tune("minilm", movies, folder, Hyperparameters(epochs=1))
 
 
 @pytest.mark.parametrize("family", ["distilbert", "modernbert", "roberta", "mpnet", "gpt2"])
@@ -103,21 +130,24 @@ def test_families_without_segments_can_be_tuned(family: str, movies: Path) -> No
     model = tiny(family)
     model.network.save_pretrained(start)
     model.tokenizer.save_pretrained(start)
-    hs.finetune(start, f"classify:{movies}", folder, dev=str(movies), recipe=SHORT,
-                progress=NoProgress())  # fmt: skip
-    before, after = (hs.load(one).network.state_dict() for one in (start, folder))
+    tune(start, movies, folder)
+    before, after = (hs.load(path).network.state_dict() for path in (start, folder))
     name = next(name for name in before if "layer" in name or name.startswith("h."))
     assert not torch.equal(before[name], after[name])
 
 
 def test_the_table_of_three_starts(movies: Path, minilm: Model) -> None:
     out = movies.parent / "table"
-    rows = table("minilm", [f"classify:{movies}"], out, recipe=SHORT, dev=str(movies),
-                 progress=NoProgress())  # fmt: skip
-    assert {row["start"] for row in rows} == {
-        "pretrained", "random", "frozen", "frozen, untrained head"
-    }  # fmt: skip
-    (line,) = cells(rows)
+    rows = finetune_table(
+        "minilm",
+        [f"classify:{movies}"],
+        out,
+        hyperparameters=SHORT,
+        dev=str(movies),
+        progress=NoProgress(),
+    )
+    assert {row.start for row in rows} == set(COLUMNS[3:])
+    (line,) = table_cells(rows)
     assert line[1:3] == ("accuracy", "50.0")
     folders = {start: next(out.glob(f"*-{start}-0")) for start in Start}
     frozen = hs.load(folders[Start.FROZEN]).network.state_dict()
@@ -130,17 +160,22 @@ def test_the_table_of_three_starts(movies: Path, minilm: Model) -> None:
 
 
 @pytest.fixture(scope="module")
-def compared(tuned: Path) -> hs.Found:
-    options = Options(rules=Rules(min_count=20))
-    return hs.compare("minilm", tuned, read("tour", limit=30), beside=random_classifier(),
-                      options=options, progress=NoProgress())  # fmt: skip
+def compared(tuned: Path) -> hs.RunResults:
+    return hs.compare(
+        "minilm",
+        tuned,
+        read("tour", limit=30),
+        beside=random_classifier(),
+        settings=SETTINGS,
+        progress=NoProgress(),
+    )
 
 
 def random_classifier() -> Model:
     return load_untrained_classifier("minilm", ["bad", "good"], random=True)
 
 
-def test_similarity_is_the_mean_cosine(compared: hs.Found, tuned: Path, minilm: Model) -> None:
+def test_similarity_is_the_mean_cosine(compared: hs.RunResults, tuned: Path, minilm: Model) -> None:
     other = hs.load(tuned)
     slow: dict[tuple[int, int], list[float]] = {}
     for example in read("tour", limit=30):
@@ -157,33 +192,35 @@ def test_similarity_is_the_mean_cosine(compared: hs.Found, tuned: Path, minilm: 
                 one, two = before[0, head].flatten(), after[0, head].flatten()
                 cosine = torch.dot(one, two) / (one.norm() * two.norm())
                 slow.setdefault((layer, head), []).append(float(cosine))
-    rows = compared.change()
+    rows = changes(compared)
     assert len(rows) == 72
     for row in rows:
-        assert row["value"] == pytest.approx(np.mean(slow[row["layer"], row["head"]]), abs=1e-5)
-        assert row["n"] == 30
-    assert rows[0]["value"] < 0.999  # it did learn something
+        assert row.value == pytest.approx(np.mean(slow[row.place]), abs=1e-5)
+        assert row.n == 30
+    assert rows[0].value < 0.999  # it did learn something
 
 
-def test_differences_are_those_of_two_scans(compared: hs.Found, tuned: Path, minilm: Model) -> None:
-    options = Options(rules=Rules(min_count=20))
-    scans = {
-        weights: hs.scan(model, read("tour", limit=30), options=options, progress=NoProgress())
-        for weights, model in (("base", minilm), ("tuned", hs.load(tuned)))
-    }
-    columns = ("analysis", "statistic", "group", "direction", "layer", "head")
+def key(row: HeadRow) -> tuple[str | int | None, ...]:
+    """What a number is of."""
+    return row.analysis, row.statistic, row.group, row.direction, row.layer, row.head
+
+
+def test_differences_are_those_of_two_scans(
+    compared: hs.RunResults, tuned: Path, minilm: Model
+) -> None:
     values = {
-        (weights, *(row[column] for column in columns)): row["value"]
-        for weights, found in scans.items()
-        for row in found.heads.to_pylist()
+        (weights, *key(row)): row.value
+        for weights, model in (("base", minilm), ("tuned", hs.load(tuned)))
+        for row in hs.scan(
+            model, read("tour", limit=30), settings=SETTINGS, progress=NoProgress()
+        ).rows(HEADS)
     }
     seen = set()
-    for row in rows_of(compared.heads, weights="difference"):
-        if row["analysis"] != "change":
-            key = tuple(row[column] for column in columns)
-            expected = values["tuned", *key] - values["base", *key]
-            assert row["value"] == pytest.approx(expected, abs=1e-6), key
-            seen.add(row["analysis"])
+    for row in compared.rows(HEADS, weights=DIFFERENCE):
+        if row.analysis != CHANGE:
+            expected = values["tuned", *key(row)] - values["base", *key(row)]
+            assert row.value == pytest.approx(expected, abs=1e-6), key(row)
+            seen.add(row.analysis)
     assert {"dependencies", "focus", "coreference", "special_tokens"} <= seen
 
 
@@ -198,13 +235,22 @@ def test_models_that_cannot_be_compared(minilm: Model) -> None:
         hs.compare(minilm, minilm, "tour")
 
 
-def test_panels_join_what_belongs_together(compared: hs.Found, tuned: Path, movies: Path) -> None:
+def test_a_comparison_of_nothing_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "plain.txt"
+    text.write_text("Just words.\n", encoding="utf-8")
+    with pytest.raises(HeadscopeError, match="dependencies cannot be done on plain"):
+        hs.compare("minilm", "minilm", text, only=["dependencies"], progress=NoProgress())
+
+
+def test_sections_join_what_belongs_together(
+    compared: hs.RunResults, tuned: Path, movies: Path
+) -> None:
     ablated = hs.ablate(tuned, f"classify:{movies}", progress=NoProgress())
-    titles = [panel.title for panel in panels([compared, ablated])]
+    titles = [section.title for section in sections_of([compared, ablated])]
     assert titles == [
+        f"Heads off: tuned on classify:{movies}, accuracy",
         "Change: minilm and tuned on tour",
         "What comes from pre-training: tour",
-        f"Heads off: tuned on classify:{movies}, accuracy",
         "Do the heads that changed most matter most? tuned",
         "Resting on specials: tuned on tour",
         "Shapes side by side",

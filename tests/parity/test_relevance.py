@@ -13,11 +13,13 @@ from scipy.special import erf
 
 from headscope._util.progress import NoProgress
 from headscope.corpus import Example
+from headscope.evidence import HEADS
 from headscope.experiments.relevance import relevance
 from headscope.experiments.relevance.compute import Relevance
+from headscope.experiments.relevance.tables import score_parts
 from headscope.model import Model, Top, load
 from headscope.model.hooks.relevance import Trace, propagate_relevance
-from headscope.report.panels import panels
+from headscope.report.page import sections_of
 from headscope.tasks import task
 from tests.tiny import CONFIGS, tiny
 
@@ -179,22 +181,23 @@ def test_messages_between_neurons_say_the_same() -> None:
 
 
 def test_a_batch_is_as_its_cases_alone(minilm: Model) -> None:
-    work = Relevance(model=minilm, task=task("tour", limit=6), progress=NoProgress())
-    together = work.work(work.cases).columns["relevance"]
-    for place, case in enumerate(work.cases):
-        alone = work.work([case]).columns["relevance"][0]
+    experiment = Relevance(minilm, task("tour", limit=6))
+    experiment.prepare(NoProgress())
+    together = experiment.work(experiment.cases).columns["relevance"]
+    for place, case in enumerate(experiment.cases):
+        alone = experiment.work([case]).columns["relevance"][0]
         assert np.allclose(together[place], alone, atol=1e-4)
 
 
 def test_the_run_tells_where_the_score_goes(minilm: Model) -> None:
-    found = relevance(minilm, task("tour", limit=24), progress=NoProgress())
-    shares = [row["value"] for row in found.heads.to_pylist()
-              if row["statistic"] == "share" and row["head"] is not None]  # fmt: skip
+    results = relevance(minilm, task("tour", limit=24), progress=NoProgress())
+    shares = [row.value for row in results.rows(HEADS, statistic="share") if row.head is not None]
     assert sum(shares) == pytest.approx(1.0)
-    for row in found.record["counted"]:
-        parts = row["heads"] + row["residual"] + row["biases"] + row["epsilon"]
-        assert parts == pytest.approx(1.0, abs=1e-4)
-    texts = " ".join(text for panel in panels([found]) for text in panel.text)
+    assert len(score_parts(results)) == minilm.layers
+    for parts in score_parts(results):
+        total = parts.heads + parts.residual + parts.biases + parts.epsilon
+        assert total == pytest.approx(1.0, abs=1e-4)
+    texts = " ".join(text for section in sections_of([results]) for text in section.text)
     assert "relevance with confidence" in texts
     assert "relevance with importance" in texts
 
@@ -203,5 +206,5 @@ def test_masked_words_of_a_real_model(models: Path, tmp_path: Path) -> None:
     model = load(models / "rxnmapper-albert", top=Top.MASKED_LM)
     path = tmp_path / "reactions.txt"
     path.write_text("CC(=O)O.CCO>>CC(=O)OCC\nCCN.CC(=O)Cl>>CCNC(C)=O\n", encoding="utf-8")
-    found = relevance(model, task(f"masked-lm:{path}"), progress=NoProgress())
-    assert max(row["lost"] for row in found.record["counted"]) < 1e-4
+    results = relevance(model, task(f"masked-lm:{path}"), progress=NoProgress())
+    assert max(parts.lost for parts in score_parts(results)) < 1e-4

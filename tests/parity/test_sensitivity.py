@@ -18,7 +18,7 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 from headscope._util.progress import NoProgress
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
-from headscope.experiments._shared.loss_gradients import BATCH, GROUPS, felt
+from headscope.experiments._shared.loss_gradients import BATCH, GROUPS, gradients_of_loss
 from headscope.experiments.ablation import ablate
 from headscope.experiments.importance import importance
 from headscope.experiments.importance.compute import Importance
@@ -100,7 +100,8 @@ def steps(model: Model, task: Task, case: Case) -> NDArray[np.float64]:
 def gates(model: Model, task: Task, cases: list[Case]) -> Tensor:
     (batch,) = task.batches(model, cases, BATCH)
     found = torch.empty(len(cases), model.layers, model.heads, dtype=torch.float64)
-    found[list(batch.places)] = felt(model, task, batch, attention=False).gates.double()
+    gradients = gradients_of_loss(model, task, batch, attention=False)
+    found[list(batch.places)] = gradients.gates.double()
     return found
 
 
@@ -123,7 +124,7 @@ def test_gradients_of_attention(family: str) -> None:
     task = similarity(PAIRS)
     cases = alone(model, task)
     (batch,) = task.batches(model, cases, BATCH)
-    found = felt(model, task, batch)
+    found = gradients_of_loss(model, task, batch)
     assert found.magnitude is not None
     assert found.even is not None
     model.network.set_attn_implementation("eager")
@@ -202,10 +203,10 @@ def test_frozen_weights_and_the_model_stay_as_they_were() -> None:
     task = similarity(PAIRS)
     cases = alone(model, task)
     (batch,) = task.batches(model, cases, BATCH)
-    before = felt(model, task, batch)
+    before = gradients_of_loss(model, task, batch)
     model.network.requires_grad_(False)
     model.network.train()
-    after = felt(model, task, batch)
+    after = gradients_of_loss(model, task, batch)
     assert model.network.training
     assert before.magnitude is not None
     assert after.magnitude is not None

@@ -1,9 +1,9 @@
-"""Which attention the loss feels: gradients by gates on heads, and by attention itself.
+"""Gradients of a task's loss with respect to gates on head outputs and to attention weights.
 
-Michel et al. 2019: a gate of 1 on each head's output; how much the loss of an example changes
-with it. Clark et al. 2019, figure 3: how much the loss changes with each weight of attention.
-Both come from one backward pass a batch: losses of different examples have nothing in common, so
-the gradient of their sum has every example's own in its rows.
+Michel et al. 2019 put a gate of 1 on the output of each head and differentiate the loss with
+respect to it. Clark et al. 2019 (figure 3) differentiate it with respect to each attention weight.
+Both need one backward pass per batch: the losses of different examples are independent, so the
+gradient of their sum has the gradient of each example in its own rows.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from headscope.tasks import CaseBatch, Task
 
 GROUPS = ("all", "first", "separator", "punctuation", "other")
 BATCH = Budget(2048, 2048 * 128)
-"""Replacement large a batch may be: what gradients need is kept for all of it."""
+"""The size of a batch: what the backward pass needs is kept for all of it."""
 
 
 @dataclass(frozen=True)
-class Felt:
-    """What the loss of some cases feels.
+class LossGradients:
+    """Gradients of the losses of a batch of cases.
 
     Attributes:
         losses: (case,)
-        gates: (case, layer, head) the derivative by a gate on the head's output.
-        magnitude: (case, layer, head, group) the summed size of the derivative by weights of
-            attention to tokens of a role; None where it was not asked for.
-        even: the same, had every visible token of a row the same.
+        gates: (case, layer, head) derivative with respect to a gate on the head's output.
+        magnitude: (case, layer, head, group) summed absolute derivatives with respect to the
+            weights of attention to tokens of a role; None where not requested.
+        even: the same, with the magnitude of each row spread evenly over the tokens it can see.
     """
 
     losses: Tensor
@@ -43,8 +43,14 @@ class Felt:
     even: Tensor | None = None
 
 
-def felt(model: Model, task: Task, batch: CaseBatch, *, attention: bool = True) -> Felt:
-    """One forward and one backward pass over a batch of cases."""
+def gradients_of_loss(
+    model: Model, task: Task, batch: CaseBatch, *, attention: bool = True
+) -> LossGradients:
+    """Run one forward and one backward pass over a batch of cases.
+
+    Args:
+        attention: differentiate with respect to the attention weights as well.
+    """
     cases = len(batch.cases)
     network = model.whole
     training = network.training
@@ -54,19 +60,19 @@ def felt(model: Model, task: Task, batch: CaseBatch, *, attention: bool = True) 
             with torch.enable_grad():
                 losses = task.losses(model, batch, batch.inputs(model))
                 wanted = [gates.values, *(gates.attention.weights if gates.attention else ())]
-                found = torch.autograd.grad(losses.sum(), wanted)
-            by_gate = found[0].view(model.layers, cases, -1, model.heads).sum(2)
-            parts = _magnitudes(gates, found[1:])
+                by_gate, *by_weight = torch.autograd.grad(losses.sum(), wanted)
+            by_gate = by_gate.view(model.layers, cases, -1, model.heads).sum(2)
+            parts = _magnitudes(gates, by_weight)
     finally:
         network.train(training)
     by_case = [
         torch.stack(part, 1).view(cases, -1, model.layers, model.heads, len(GROUPS)).sum(1)
         for part in zip(*parts, strict=True)
     ]
-    return Felt(losses.detach(), by_gate.transpose(0, 1), *by_case)
+    return LossGradients(losses.detach(), by_gate.transpose(0, 1), *by_case)
 
 
-def _magnitudes(gates: Gates, gradients: tuple[Tensor, ...]) -> list[tuple[Tensor, Tensor]]:
+def _magnitudes(gates: Gates, gradients: list[Tensor]) -> list[tuple[Tensor, Tensor]]:
     """Per layer (text, head, group): the summed magnitude, and the same spread evenly."""
     views = gates.attention.views if gates.attention else []
     return [
@@ -76,7 +82,7 @@ def _magnitudes(gates: Gates, gradients: tuple[Tensor, ...]) -> list[tuple[Tenso
 
 
 def _by_role(sizes: Tensor, view: View) -> tuple[Tensor, Tensor]:
-    """Summed over real queries and what they may see, by the role of what is looked at.
+    """Sums over real queries and the keys visible to them, by the role of the key.
 
     Args:
         sizes: (text, head, query, key) of the derivatives by weights.
@@ -85,16 +91,21 @@ def _by_role(sizes: Tensor, view: View) -> tuple[Tensor, Tensor]:
     sizes = sizes * view.visible.mask()
     mass = answer(view, sizes, Mass(tokens.roles, over=tokens.real)).squeeze(2)
     even = sizes.sum(-1) * tokens.real[:, None] @ view.visible.mean(tokens.roles)
-    by_role = [torch.cat([part.sum(-1, keepdim=True), part], -1) for part in (mass, even)]
-    return by_role[0], by_role[1]
+    return _with_total(mass), _with_total(even)
+
+
+def _with_total(by_role: Tensor) -> Tensor:
+    """(..., role) with the sum over roles in front."""
+    return torch.cat([by_role.sum(-1, keepdim=True), by_role], -1)
 
 
 class Gradients:
-    """The magnitude of the gradient by attention, summed over an input, mean over inputs: how
-    much the loss would feel if a head looked a little more, or less, at tokens of some role.
+    """Magnitude of the gradient of the loss with respect to attention weights, summed over an
+    input and averaged over inputs: how much the loss would change if a head attended a little
+    more, or less, to tokens of a role.
 
-    Attention to separators that a loss does not feel is attention that does nothing (Clark et al.
-    2019, figure 3). The baseline is the same magnitude spread over all tokens that are seen.
+    Attention to separators that hardly changes the loss acts as a no-op (Clark et al. 2019,
+    figure 3). The baseline spreads the same magnitude evenly over all visible tokens.
     """
 
     name: ClassVar[str] = "gradients"
@@ -105,16 +116,19 @@ class Gradients:
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """What two shards add up."""
+        """The tallies by name; those of two shards add up."""
         return {"magnitude": self.magnitude, "even": self.even}
 
-    def add(self, found: Felt, batch: CaseBatch) -> None:
-        """Take in a batch."""
-        if found.magnitude is None or found.even is None:
+    def add(self, gradients: LossGradients, batch: CaseBatch) -> None:
+        """Add a batch."""
+        if gradients.magnitude is None or gradients.even is None:
             return
         buckets = torch.tensor([bucket_of(case.example.unit) for case in batch.cases])
         ones = torch.ones(len(batch.cases), 1, 1)
-        for tally, values in ((self.magnitude, found.magnitude), (self.even, found.even)):
+        for tally, values in (
+            (self.magnitude, gradients.magnitude),
+            (self.even, gradients.even),
+        ):
             for layer in range(values.shape[1]):
                 tally.add(layer, values[:, layer], ones, buckets)
 

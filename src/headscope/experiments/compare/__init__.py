@@ -1,29 +1,20 @@
-"""Two models side by side on the same texts, in lockstep: what fine-tuning changed."""
+"""Compare: two models on the same texts, head by head; what fine-tuning changed (Kovaleva et al.
+2019, section 4.3).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headscope._util.progress import Progress
-from headscope.analyses import choose
-from headscope.corpus import BUCKETS, Corpus, Pieces, read
-from headscope.errors import HeadscopeError
-from headscope.evidence import Harvest, Layout, best_rows, rows
-from headscope.experiments.base import Work, recorded
-from headscope.experiments.compare.compute import Similarity, check_alike, difference, similarity
-from headscope.experiments.scan import Plan, check, describe, left_out, planned
-from headscope.experiments.scan.gather import Gathered
-from headscope.experiments.scan.passes import Options, Pass, Watching
-from headscope.model import Model, WorkItems, load, map_parallel
-from headscope.runs import Results, RunFolder, run
-from headscope.runs.found import Found
-
-BASE, TUNED, BESIDE, DIFFERENCE = "base", "tuned", "beside", "difference"
-"""The values of the column `weights`: who a number is of."""
-CHANGE = "change"
+if TYPE_CHECKING:
+    from headscope._util.progress import Progress
+    from headscope.corpus import Corpus
+    from headscope.evidence import HeadRow
+    from headscope.experiments.scan.settings import Settings
+    from headscope.model import Model
+    from headscope.runs import RunResults
 
 
 def compare(
@@ -33,124 +24,56 @@ def compare(
     beside: Model | str | Path | None = None,
     out: str | Path | None = None,
     only: Sequence[str] | None = None,
-    options: Options | None = None,
+    settings: Settings | None = None,
+    options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
     command: Sequence[str] = (),
-) -> Found:
-    """Compare two models head by head: how alike their maps are, and every statistic of a scan.
+) -> RunResults:
+    """Compare two models head by head: the similarity of their maps, and every statistic of a scan.
 
     Args:
-        beside: a third model whose statistics stand beside (the same task from random weights
-            tells what comes from pre-training).
+        base, tuned: the model before and after fine-tuning; they must have the same heads and the
+            same tokenizer.
+        data: corpora, each reported by itself.
+        beside: a third model whose statistics are reported alongside (one trained on the same
+            task from random weights shows what comes from pre-training).
+        out: a run folder, which makes the comparison resumable; None keeps the results in memory.
         only: names of analyses; None means all that the annotation allows.
+        settings: how the corpora are read; part of what identifies a run.
+        options: of analyses, by name: `{"dependencies": {"possessive": True}}`.
 
-    >>> found = compare("minilm", "minilm", read("tour", limit=12), only=["focus"])
-    >>> round(found.change()[0]["value"], 3)
+    >>> from headscope import read
+    >>> results = compare("minilm", "minilm", read("tour", limit=12), only=["focus"])
+    >>> round(changes(results)[0].value, 3)
     1.0
     """
-    named = {BASE: base, TUNED: tuned} | ({BESIDE: beside} if beside is not None else {})
-    models = {role: one if isinstance(one, Model) else load(one) for role, one in named.items()}
-    if models[TUNED].network is models[BASE].network:
-        raise HeadscopeError("a model in memory cannot be compared with itself; load it twice")
-    for other in list(models.values())[1:]:
-        check_alike(models[BASE], other)
-    options = options or Options()
-    corpora = [one if isinstance(one, Corpus) else read(one) for one in data]
-    kinds = choose(list(only) if only is not None else None)
-    check(models[BASE], corpora, options)
-    study = describe(models[BASE], corpora, kinds, options) | {"experiment": CHANGE}
-    study |= {"models": {role: model.describe() for role, model in models.items()}}
+    from headscope.corpus import Corpus, read
+    from headscope.experiments.base import run_study
+    from headscope.experiments.compare.compute import Comparison
+    from headscope.experiments.compare.tables import BASE, BESIDE, TUNED
+    from headscope.experiments.scan.settings import Settings
+    from headscope.model import Model, load
 
-    def prepare(shown: Progress) -> Work:
-        plans = planned(models[BASE], corpora, kinds, options, shown)
-        return lambda folder: _work(models, plans, folder)
-
-    return recorded(study, prepare, out=out, progress=progress, command=command)
-
-
-@dataclass
-class Lockstep:
-    """Several models over one corpus; each reads a batch before the next batch is made."""
-
-    passes: dict[str, Pass]
-
-    @property
-    def lead(self) -> Pass:
-        """The pass of the model that the others are compared with."""
-        return self.passes[BASE]
-
-    def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done counts as done."""
-        self.lead.skip(harvest)
-
-    def work(self, shard: list[Pieces]) -> Harvest:
-        """Watch all models read one shard."""
-        harvest = Harvest()
-        replicas = zip(*(one.replicas for one in self.passes.values()), strict=False)
-        workers = [dict(zip(self.passes, models, strict=True)) for models in replicas]
-        for part in map_parallel(workers, self.lead.batches(shard), self._read):
-            harvest.merge(part)
-        return harvest
-
-    def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> Harvest:
-        """Watch models read some batches, one after the other."""
-        shard = [pieces for some in batches.items for pieces in some]
-        alike = Similarity(Layout(BUCKETS, self.lead.model.layers, self.lead.model.heads))
-        watching = {role: Watching(one, shard) for role, one in self.passes.items()}
-        watchers = {role: one.watchers for role, one in watching.items()}
-        watchers[BASE].append(alike.first)
-        watchers[TUNED].append(alike.second)
-        with ExitStack() as stack:
-            weighted = self.lead.settings.norm_weighted
-            taps = [
-                stack.enter_context(model.watch(*watchers[role], norm_weighted=weighted))
-                for role, model in models.items()
-            ]
-            for some in batches:
-                batch = models[BASE].batch(some)
-                for tap in taps:
-                    tap.forward(batch)
-                self.lead.progress.advance(len(some))
-        harvest = Harvest()
-        for role, one in watching.items():
-            harvest.merge(one.reap(f"{role} "))
-        harvest.tallies[CHANGE] = alike.mean.tally
-        harvest.counts["examples"] = len(shard)
-        return harvest
+    sources = {BASE: base, TUNED: tuned} | ({} if beside is None else {BESIDE: beside})
+    comparison = Comparison(
+        {
+            role: source if isinstance(source, Model) else load(source)
+            for role, source in sources.items()
+        },
+        [source if isinstance(source, Corpus) else read(source) for source in data],
+        only,
+        (settings or Settings()).with_options(options or {}),
+    )
+    return run_study(comparison, out=out, progress=progress, command=command)
 
 
-def _work(models: dict[str, Model], plans: list[Plan], folder: RunFolder | None) -> Results:
-    """Do every pass and turn what it brought in into tables."""
-    gathered, part = Gathered(), 0
-    for one in plans:
-        for lead in one.passes(models[BASE]):
-            step = Lockstep({role: replace(lead, model=model) for role, model in models.items()})
-            lead.progress.begin(f"{lead.corpus.name}, {len(models)} models", lead.survey.examples)
-            harvest = run(lead.shards(), step.work, folder, part, step)
-            lead.progress.end()
-            part += 1
-            gather(gathered, step, harvest)
-    return gathered.results(left_out(plans))
+def changes(results: RunResults, corpus: str | None = None) -> list[HeadRow]:
+    """The similarity of each head's maps before and after, the most changed head first.
 
+    Args:
+        corpus: one of the run's; None: its first.
+    """
+    from headscope.experiments.compare.tables import similarities
 
-def gather(gathered: Gathered, step: Lockstep, harvest: Harvest) -> None:
-    """Take in the numbers of every model, and what differs between the first two."""
-    corpus = step.lead.corpus.name
-    restored = {role: one.restore(harvest, f"{role} ") for role, one in step.passes.items()}
-    for analyses in zip(*restored.values(), strict=True):
-        kind = type(analyses[0])
-        found = dict(zip(restored, ([*one.statistics()] for one in analyses), strict=True))
-        for role, statistics in found.items():
-            gathered.heads.append(rows(statistics, kind.name, corpus, role))
-            gathered.best.append(best_rows(statistics, kind.name, corpus, role))
-        for role, one in zip(restored, analyses, strict=True):
-            gathered.take_tables(one, corpus, role)
-        pairs = zip(found[BASE], found[TUNED], strict=True)
-        differ = [difference(one, other) for one, other in pairs if not one.whole]
-        gathered.heads.append(rows(differ, kind.name, corpus, DIFFERENCE))
-        gathered.describe(kind, found[BASE])
-    if (corpus, BASE) not in gathered.corpora:  # texts come before windows
-        alike = [similarity(harvest.tallies[CHANGE])]
-        gathered.heads.append(rows(alike, CHANGE, corpus, DIFFERENCE))
-    for role, one in step.passes.items():
-        gathered.note(one, role, harvest, f"{role} ")
+    rows = similarities(results, corpus or results.corpora[0])
+    return sorted((row for row in rows if row.head is not None), key=lambda row: row.value)

@@ -2,14 +2,177 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.errors import ModelError
-from headscope.evidence import Layout, Mean, Statistic, Tally, Unit
-from headscope.model import Model
+from headscope._util.progress import Progress
+from headscope.analyses import Analysis, choose, describe_class
+from headscope.corpus import BUCKETS, Corpus, Pieces
+from headscope.errors import HeadscopeError, ModelError
+from headscope.evidence import HEADS, Harvest, Layout, Mean, Statistic, Tally, Unit, head_rows
+from headscope.evidence.example_tables import ARCS
+from headscope.experiments._shared.identity import model_record
+from headscope.experiments.base import Experiment
+from headscope.experiments.compare.tables import BASE, CHANGE, DIFFERENCE, TUNED
+from headscope.experiments.scan.compute import scan_study
+from headscope.experiments.scan.gather import add_corpus
+from headscope.experiments.scan.passes import Pass, Watching
+from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
+from headscope.experiments.scan.settings import Settings
+from headscope.model import Model, WorkItems, map_parallel
 from headscope.model.attention import MapWatcher, Seen
+from headscope.runs import ResultBuilder, RunFolder, Study, run
+
+
+class Comparison(Experiment):
+    """Two models, or three, over the same corpora.
+
+    Attributes:
+        models: by role: `base`, `tuned` and, where there is a third, `beside`.
+    """
+
+    name = CHANGE
+
+    def __init__(
+        self,
+        models: dict[str, Model],
+        corpora: list[Corpus],
+        only: Sequence[str] | None,
+        settings: Settings,
+    ) -> None:
+        self.models, self.corpora, self.only, self.settings = models, corpora, only, settings
+        base, *others = models.values()
+        if models[TUNED].network is base.network:
+            raise HeadscopeError("a model in memory cannot be compared with itself; load it twice")
+        for other in others:
+            check_alike(base, other)
+        self.kinds = choose(list(only) if only is not None else None)
+        check(base, corpora, settings)
+
+    def study(self) -> Study:
+        """What identifies the comparison."""
+        return replace(
+            scan_study(self.models[BASE], self.corpora, self.kinds, self.settings),
+            experiment=self.name,
+            models={role: model_record(model) for role, model in self.models.items()},
+        )
+
+    def prepare(self, progress: Progress) -> None:
+        """Survey the corpora and plan the passes."""
+        base = self.models[BASE]
+        self.plans = make_plans(base, self.corpora, self.kinds, self.settings, progress)
+        if self.only is not None:
+            check_something_to_do(self.plans)
+
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Do every pass and turn what it brought in into tables."""
+        begun = time.perf_counter()
+        builder = ResultBuilder()
+        leads = [lead for plan in self.plans for lead in plan.passes(self.models[BASE])]
+        for number, lead in enumerate(leads):
+            passes = {role: replace(lead, model=model) for role, model in self.models.items()}
+            step = Lockstep(passes)
+            title = f"{lead.corpus.name}, {len(self.models)} models"
+            lead.progress.begin(title, lead.survey.examples)
+            harvest = run(lead.shards(), step.work, folder, number, step)
+            lead.progress.end()
+            add_lockstep(builder, step, harvest)
+        builder.left_out = {plan.corpus.name: plan.left_out for plan in self.plans}
+        builder.seconds = round(time.perf_counter() - begun, 1)
+        builder.threads = torch.get_num_threads()
+        return builder
+
+
+@dataclass
+class Lockstep:
+    """Several models over one corpus; each reads a batch before the next batch is made.
+
+    Attributes:
+        passes: by the role of their model.
+    """
+
+    passes: dict[str, Pass]
+
+    @property
+    def lead(self) -> Pass:
+        """The pass of the model that the others are compared with."""
+        return self.passes[BASE]
+
+    def skip(self, harvest: Harvest) -> None:
+        """What an earlier process had done counts as done."""
+        self.lead.skip(harvest)
+
+    def work(self, shard: list[Pieces]) -> Harvest:
+        """Watch all models read one shard."""
+        harvest = Harvest()
+        replicas = zip(*(each.replicas for each in self.passes.values()), strict=False)
+        workers = [dict(zip(self.passes, models, strict=True)) for models in replicas]
+        for part in map_parallel(workers, self.lead.batches(shard), self._read):
+            harvest.merge(part)
+        return harvest
+
+    def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> Harvest:
+        """Watch models read some batches, one after the other."""
+        shard = [pieces for texts in batches.items for pieces in texts]
+        similarity = Similarity(Layout(BUCKETS, self.lead.model.layers, self.lead.model.heads))
+        watching = {role: Watching(each, shard) for role, each in self.passes.items()}
+        watchers = {role: each.watchers for role, each in watching.items()}
+        watchers[BASE].append(similarity.first)
+        watchers[TUNED].append(similarity.second)
+        weighted = self.lead.settings.norm_weighted
+        with ExitStack() as stack:
+            taps = [
+                stack.enter_context(model.watch(*watchers[role], norm_weighted=weighted))
+                for role, model in models.items()
+            ]
+            for texts in batches:
+                batch = models[BASE].batch(texts)
+                for tap in taps:
+                    tap.forward(batch)
+                self.lead.progress.advance(len(texts))
+        harvest = Harvest()
+        for role, each in watching.items():
+            harvest.merge(each.reap(f"{role} "))
+        harvest.tallies[CHANGE] = similarity.mean.tally
+        harvest.counts["examples"] = len(shard)
+        return harvest
+
+
+def add_lockstep(builder: ResultBuilder, step: Lockstep, harvest: Harvest) -> None:
+    """Add the numbers of every model, and what differs between the first two."""
+    corpus = step.lead.corpus.name
+    analyses = {role: each.restore(harvest, f"{role} ") for role, each in step.passes.items()}
+    for same in zip(*analyses.values(), strict=True):
+        _add_analysis(builder, dict(zip(analyses, same, strict=True)), corpus)
+    if (corpus, BASE) not in builder.corpora:  # texts come before windows
+        statistic = similarity_statistic(harvest.tallies[CHANGE])
+        builder.add_rows(HEADS, head_rows([statistic], CHANGE, corpus, DIFFERENCE))
+    builder.add_rows(ARCS)  # examples of best heads are left to scans of one model
+    for role, each in step.passes.items():
+        add_corpus(builder, each, role, harvest, analyses[role], f"{role} ")
+
+
+def _add_analysis(builder: ResultBuilder, analyses: dict[str, Analysis], corpus: str) -> None:
+    """Add the numbers of one analysis, of every model and of the difference of the first two.
+
+    Args:
+        analyses: by the role of the model that they watched.
+    """
+    kind = type(analyses[BASE])
+    about = describe_class(kind)
+    statistics = {role: list(analysis.statistics()) for role, analysis in analyses.items()}
+    for role, analysis in analyses.items():
+        builder.add_statistics(kind.name, about, statistics[role], corpus, role)
+        builder.add_declared(kind.tables, analysis.table_rows(corpus, role))
+    pairs = zip(statistics[BASE], statistics[TUNED], strict=True)
+    differences = [difference(before, after) for before, after in pairs if not before.per_model]
+    builder.add_rows(HEADS, head_rows(differences, kind.name, corpus, DIFFERENCE))
 
 
 class Similarity:
@@ -32,27 +195,27 @@ class Similarity:
 
     def _compare(self, seen: Seen, maps: Tensor) -> None:
         """Compare a layer of the second model with the same of the first."""
-        similar = cosine(self._before.pop(seen.site.place), maps, seen.view.queries.real)
-        self.mean.add(seen, similar[..., None], similar.new_ones(len(similar), 1, 1))
+        cosines = cosine(self._before.pop(seen.site.place), maps, seen.view.queries.real)
+        self.mean.add(seen, cosines[..., None], cosines.new_ones(len(cosines), 1, 1))
 
 
-def cosine(one: Tensor, other: Tensor, real: Tensor) -> Tensor:
+def cosine(before: Tensor, after: Tensor, real: Tensor) -> Tensor:
     """(example, head) the cosine of two maps, flattened, over the rows of real tokens.
 
     Args:
-        one, other: (example, head, query, key)
+        before, after: (example, head, query, key)
         real: (example, token)
     """
-    rows = real[:, None, :].to(one.dtype)
-    together, left, right = (
+    rows = real[:, None, :].to(before.dtype)
+    product, left, right = (
         (torch.linalg.vecdot(a, b) * rows).sum(-1)
-        for a, b in ((one, other), (one, one), (other, other))
+        for a, b in ((before, after), (before, before), (after, after))
     )
-    found: Tensor = together / (left * right).sqrt()
-    return found
+    cosines: Tensor = product / (left * right).sqrt()
+    return cosines
 
 
-def similarity(tally: Tally) -> Statistic:
+def similarity_statistic(tally: Tally) -> Statistic:
     """The cosine as a statistic."""
     return Statistic(
         "similarity",
@@ -67,12 +230,11 @@ def difference(before: Statistic, after: Statistic) -> Statistic:
     """After minus before, paired: both models saw the same texts."""
     sums = after.tally.sums - before.tally.sums
     zero = Tally.of(np.zeros_like(before.tally.counts), before.tally.counts)
-    unit = Unit.POINTS if before.unit is Unit.SHARE else before.unit
     return Statistic(
         before.name,
         Tally.of(sums, before.tally.counts),
         zero,
-        unit,
+        Unit.POINTS if before.unit is Unit.SHARE else before.unit,
         f"after minus before: {before.about}",
         before.groups,
         before.direction,
@@ -80,15 +242,15 @@ def difference(before: Statistic, after: Statistic) -> Statistic:
     )
 
 
-def check_alike(one: Model, other: Model) -> None:
-    """Two models can be compared if they have the same heads and read the same pieces."""
-    if (one.layers, one.heads) != (other.layers, other.heads):
+def check_alike(base: Model, other: Model) -> None:
+    """Refuse models that do not have the same heads or do not read the same tokens."""
+    if (base.layers, base.heads) != (other.layers, other.heads):
         raise ModelError(
-            f"{one.name} has {one.layers} layers of {one.heads} heads, {other.name} "
+            f"{base.name} has {base.layers} layers of {base.heads} heads, {other.name} "
             f"{other.layers} of {other.heads}: there is nothing to compare head by head"
         )
-    if one.tokenizer.get_vocab() != other.tokenizer.get_vocab():
+    if base.tokenizer.get_vocab() != other.tokenizer.get_vocab():
         raise ModelError(
-            f"{one.name} and {other.name} have different tokenizers: they would not see the same "
+            f"{base.name} and {other.name} have different tokenizers: they would not see the same "
             "tokens"
         )

@@ -1,154 +1,193 @@
-"""What fine-tuning changed, and what comes from pre-training."""
+"""What fine-tuning changed, what comes from pre-training, and whether the change matters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from headscope._util.naming import head_name
-from headscope.report.charts import Chart, layer_curve, map_chart, map_rows, similarity_map
-from headscope.report.numbers import SURE, interval, number
-from headscope.report.sections import SHOWN, Panel
-from headscope.runs import Results, rows_of
+from headscope.evidence import HEADS, HeadRow, Unit
+from headscope.evidence.correlation import rank_correlation
+from headscope.evidence.example_tables import MAPS
+from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
+from headscope.experiments.compare import changes
+from headscope.experiments.compare.tables import BASE, BESIDE, DIFFERENCE, TUNED, similarities
+from headscope.report.charts import (
+    Chart,
+    gain_of,
+    head_datum,
+    layer_curve,
+    map_chart,
+    map_rows,
+    scatter,
+    similarity_map,
+)
+from headscope.report.numbers import described_statistics
+from headscope.report.sections import SHOWN, Cell, Place, Section, card_lines, run_sections
+from headscope.report.views import View
+from headscope.runs import RunResults
+from headscope.runs.record import StatisticRecord
 
-Row = dict[str, Any]
+Floats = NDArray[np.float64]
+COLUMNS = ("head", "cosine", "95% interval", "what moved most", "before", "after", "by")
 SIDE_BY_SIDE = 8
-"""Statistics that are shown for several models beside each other."""
+"""Statistics that are shown for several models side by side."""
+UNCHANGED = 1e-6
+"""Cosines that differ by less differ by rounding."""
 
 
-def change(one: Results) -> Iterator[Panel]:
-    """How alike the maps of two models are, head by head."""
-    models = one.record["study"].get("models")
-    if not models:
-        return
-    base, tuned = models["base"]["name"], models["tuned"]["name"]
-    for corpus in dict.fromkeys(row["corpus"] for row in one.record["corpora"]):
-        rows = rows_of(one.heads, analysis="change", corpus=corpus)
-        heads = [row for row in rows if row["head"] is not None]
-        layers = [row | {"series": "similarity"} for row in rows
-                  if row["head"] is None and row["layer"] is not None]  # fmt: skip
-        points = [row | {"series": "similarity"} for row in heads]
-        least = min(layers, key=lambda row: row["value"])
-        charts = [
-            Chart("change-heads", "similarity of maps",
-                  "Cosine of a head's maps before and after; the darker, the more it changed.",
-                  similarity_map(heads), heads),
-            Chart("change-layers", "similarity by layer",
-                  "A point is a head, the line joins the means of the layers, with 95% intervals.",
-                  layer_curve(
-                      ["similarity"], "cosine", any(row["low"] is not None for row in layers),
-                      baseline=False), points, layers),
-            *_before_and_after(one, corpus, heads),
-        ]  # fmt: skip
-        yield Panel(
-            f"Change: {base} and {tuned} on {corpus}",
-            [
-                f"Cosine similarity of the attention maps of {base} (before) and {tuned} (after) "
-                f"on the same texts, flattened; 1 means unchanged. The layer that changed most is "
-                f"L{least['layer']} ({number(least['value'], 'cosine')} "
-                f"{interval(least, 'cosine')}).",
-                "In the table: of every number that a scan gives, the one that moved most for this "
-                "head among those whose paired difference is sure (q below .05).",
-            ],
-            charts,
-            ("head", "cosine", "95% interval", "what moved most", "before", "after", "by"),
-            list(_moved(one, corpus, heads)),
-        )  # fmt: skip
-        if "beside" in models:
-            yield side_by_side(one, corpus)
+@run_sections(40)
+def change(results: list[RunResults]) -> Iterator[Section]:
+    """How similar the maps of two models are, head by head; and a third model's numbers."""
+    for run in results:
+        models = run.record.study.models
+        for corpus in run.corpora if models else ():
+            yield _change_section(run, corpus)
+            if BESIDE in models:
+                yield _pretraining_section(run, corpus)
 
 
-def _before_and_after(one: Results, corpus: str, heads: list[Row]) -> Iterator[Chart]:
-    """Maps of the most and the least changed heads on the shortest text that was kept."""
-    ranked = sorted(heads, key=lambda row: row["value"])
-    kept = rows_of(one.maps, corpus=corpus)
+def _change_section(run: RunResults, corpus: str) -> Section:
+    models = run.record.study.models
+    base, tuned = models[BASE].name, models[TUNED].name
+    heads = changes(run, corpus)
+    layers = [
+        row for row in similarities(run, corpus) if row.head is None and row.layer is not None
+    ]
+    least = min(layers, key=lambda row: row.value)
+    cosine = f"{Unit.COSINE.number(least.value)} {least.interval(Unit.COSINE)}"
+    return Section(
+        f"Change: {base} and {tuned} on {corpus}",
+        [
+            f"Cosine similarity of the attention maps of {base} (before) and {tuned} (after) "
+            f"on the same texts, flattened; 1 means unchanged. The layer that changed most is "
+            f"L{least.layer} ({cosine}).",
+            "The table gives, for each head, the number of a scan that moved most among those "
+            "whose paired difference is significant (q below .05).",
+        ],
+        [*_similarity_charts(heads, layers), *_before_and_after(run, corpus, heads)],
+        COLUMNS,
+        list(_moved(run, corpus, heads)),
+    )
+
+
+def _similarity_charts(heads: list[HeadRow], layers: list[HeadRow]) -> Iterator[Chart]:
+    """The similarity of maps by head, and by layer."""
+    cells = [head_datum(row) for row in heads]
+    yield Chart(
+        "change-heads",
+        "similarity of maps",
+        "Cosine of a head's maps before and after; the darker, the more it changed.",
+        similarity_map(cells),
+        cells,
+    )
+    name = "similarity"
+    intervals = any(row.low is not None for row in layers)
+    yield Chart(
+        "change-layers",
+        "similarity by layer",
+        "A point is a head, the line joins the means of the layers, with 95% intervals.",
+        layer_curve([name], Unit.COSINE, intervals, baseline=False),
+        [head_datum(row, series=name) for row in heads],
+        [head_datum(row, series=name) for row in layers],
+    )
+
+
+def _before_and_after(run: RunResults, corpus: str, heads: list[HeadRow]) -> Iterator[Chart]:
+    """Maps of the most and the least changed heads on the shortest text that was kept.
+
+    Args:
+        heads: the most changed first.
+    """
+    kept = run.rows(MAPS, corpus=corpus)
     if not kept:
         return
-    example = min(kept, key=lambda row: (len(row["tokens"]), row["example"]))["example"]
-    for said, row in (("most", ranked[0]), ("second most", ranked[1]), ("least", ranked[-1])):
-        name = head_name(row["layer"], row["head"])
-        for weights, when in (("base", "before"), ("tuned", "after")):
-            (found,) = (
-                one for one in kept
-                if (one["example"], one["weights"]) == (example, weights)
-                and (one["layer"], one["head"]) == (row["layer"], row["head"])
-            )  # fmt: skip
+    example = min(kept, key=lambda row: (len(row.tokens), row.example)).example
+    maps = {(row.weights, row.layer, row.head): row for row in kept if row.example == example}
+    for rank, row in (("most", heads[0]), ("second most", heads[1]), ("least", heads[-1])):
+        name = head_name(*row.place)
+        for weights, when in ((BASE, "before"), (TUNED, "after")):
+            shown = maps[weights, *row.place]
             yield Chart(
-                f"change-{name}-{when}", f"{name} {when}",
-                f"The {said} changed head: cosine {row['value']:.3f}.",
-                map_chart(), other={"map": map_rows(found["tokens"], found["map"])},
-            )  # fmt: skip
+                f"change-{name}-{when}",
+                f"{name} {when}",
+                f"The {rank} changed head: cosine {row.value:.3f}.",
+                map_chart(),
+                other={"map": map_rows(shown.tokens, shown.map)},
+            )
 
 
-def _moved(one: Results, corpus: str, heads: list[Row]) -> Iterator[tuple[str, ...]]:
+def _moved(run: RunResults, corpus: str, heads: list[HeadRow]) -> Iterator[tuple[Cell | str, ...]]:
     """The most and least changed heads, with the statistic that moved most."""
-    units = {(a["analysis"], s["statistic"]): s["unit"] for a in one.record["analyses"]
-             for s in a["statistics"]}  # fmt: skip
-    sure: dict[tuple[int, int], Row] = {}
-    for row in rows_of(one.heads, corpus=corpus, weights="difference"):
-        key = (row["layer"], row["head"])
-        known = units.get((row["analysis"], row["statistic"])) in ("share", "points")
-        if row["head"] is None or not known or row["q"] is None or row["q"] >= SURE:
-            continue
-        if key not in sure or abs(row["value"]) > abs(sure[key]["value"]):
-            sure[key] = row
-    ranked = sorted(heads, key=lambda row: row["value"])
-    shown = ranked if len(ranked) <= 2 * SHOWN else ranked[:SHOWN] + ranked[-3:]
+    units = _percent_units(run)
+    largest: dict[Place, HeadRow] = {}
+    for row in run.rows(HEADS, corpus=corpus, weights=DIFFERENCE):
+        if row.head is not None and row.sure and (row.analysis, row.statistic) in units:
+            rival = largest.get(row.place)
+            if rival is None or abs(row.value) > abs(rival.value):
+                largest[row.place] = row
     values = {
-        (row["weights"], *_key(row)): row["value"]
-        for row in rows_of(one.heads, corpus=corpus)
-        if row["head"] is not None
+        (row.weights, *_key(row)): row.value
+        for row in run.rows(HEADS, corpus=corpus)
+        if row.head is not None
     }
+    shown = heads if len(heads) <= 2 * SHOWN else heads[:SHOWN] + heads[-3:]
     for row in shown:
-        found = sure.get((row["layer"], row["head"]))
-        name = head_name(row["layer"], row["head"])
-        line = (name, number(row["value"], "cosine"), interval(row, "cosine"))
-        if found is None:
-            yield (*line, "nothing surely", "-", "-", "-")
+        name, unit = head_name(*row.place), Unit.COSINE
+        line = (Cell(name, head=name), unit.number(row.value), row.interval(unit))
+        moved = largest.get(row.place)
+        if moved is None:
+            yield (*line, "nothing significantly", "-", "-", "-")
             continue
-        before, after = (values[weights, *_key(found)] for weights in ("base", "tuned"))
-        analysis, *rest = (str(part) for part in _key(found)[:4] if part is not None)
-        what = f"{analysis}: {' '.join(rest)}".replace("_", " ")
-        values_said = (number(before, "share"), number(after, "share"))
-        yield (*line, what, *values_said, number(found["value"], "points"))
+        number = units[moved.analysis, moved.statistic].number
+        before, after = (number(values[weights, *_key(moved)]) for weights in (BASE, TUNED))
+        yield (*line, _words(moved), before, after, Unit.POINTS.number(moved.value))
 
 
-def _key(row: Row) -> tuple[Any, ...]:
+def _percent_units(run: RunResults) -> dict[tuple[str, str], Unit]:
+    """The units of the statistics whose differences are points, which can be ranked together."""
+    units = {
+        (analysis.analysis, statistic.statistic): run.record.unit(statistic.unit)
+        for analysis, statistic in described_statistics(run.record)
+    }
+    return {key: unit for key, unit in units.items() if unit.percent}
+
+
+def _key(row: HeadRow) -> tuple[str | int | None, ...]:
     """What a number is of."""
-    names = ("analysis", "statistic", "group", "direction", "layer", "head")
-    return tuple(row[name] for name in names)
+    return row.analysis, row.statistic, row.group, row.direction, row.layer, row.head
 
 
-def side_by_side(one: Results, corpus: str) -> Panel:
+def _words(row: HeadRow) -> str:
+    """What a number is of, in words."""
+    parts = [part for part in (row.statistic, row.group, row.direction) if part is not None]
+    return f"{row.analysis}: {' '.join(parts)}".replace("_", " ")
+
+
+def _pretraining_section(run: RunResults, corpus: str) -> Section:
     """What comes from pre-training: the same statistics of all models, layer by layer."""
-    models = one.record["study"]["models"]
-    roles = {"base": f"{models['base']['name']} (base)", "tuned": "fine-tuned from it",
-             "beside": f"{models['beside']['name']} (beside)"}  # fmt: skip
+    models = run.record.study.models
+    series = {
+        BASE: f"{models[BASE].name} (base)",
+        TUNED: "fine-tuned from it",
+        BESIDE: f"{models[BESIDE].name} (beside)",
+    }
     charts: list[Chart] = []
-    headlines = [
-        (analysis["analysis"], statistic, group or None, text)
-        for analysis in one.record["analyses"]
-        for statistic in analysis["statistics"]
-        for group, text in statistic["headlines"].items()
-    ]
-    for name, statistic, group, text in headlines:
-        found = [
-            row | {"series": roles[row["weights"]]}
-            for row in rows_of(one.heads, corpus=corpus, analysis=name,
-                               statistic=statistic["statistic"])
-            if row["group"] == group and row["direction"] == statistic["direction"]
-            and row["weights"] in roles and row["layer"] is not None
-        ]  # fmt: skip
-        heads = [row for row in found if row["head"] is not None]
-        layers = [row for row in found if row["head"] is None]
-        if layers and len(charts) < SIDE_BY_SIDE:
-            charts.append(
-                Chart(f"side-{name}-{text}".replace(" ", "-"), text, "",
-                      layer_curve(list(roles.values()), statistic["unit"],
-                                  any(row["low"] is not None for row in layers)),
-                      heads, layers)
-            )  # fmt: skip
-    return Panel(
+    for analysis, statistic in described_statistics(run.record):
+        for group, text in statistic.headlines.items():
+            rows = [
+                row
+                for row in _rows_of(run, corpus, analysis.analysis, statistic, group or None)
+                if row.weights in series
+            ]
+            if any(row.head is None for row in rows) and len(charts) < SIDE_BY_SIDE:
+                unit = run.record.unit(statistic.unit)
+                charts.append(
+                    _side_by_side(f"{analysis.analysis}-{text}", text, rows, series, unit)
+                )
+    return Section(
         f"What comes from pre-training: {corpus}",
         [
             "The same statistics for the base model, the fine-tuned one, and a third beside them. "
@@ -158,3 +197,106 @@ def side_by_side(one: Results, corpus: str) -> Panel:
         ],
         charts,
     )
+
+
+def _rows_of(
+    run: RunResults, corpus: str, analysis: str, statistic: StatisticRecord, group: str | None
+) -> list[HeadRow]:
+    """The numbers of a statistic, of heads and of layers."""
+    rows = run.rows(HEADS, corpus=corpus, analysis=analysis, statistic=statistic.statistic)
+    return [
+        row
+        for row in rows
+        if (row.group, row.direction) == (group, statistic.direction) and row.layer is not None
+    ]
+
+
+def _side_by_side(
+    slug: str, title: str, rows: list[HeadRow], series: dict[str, str], unit: Unit
+) -> Chart:
+    """A statistic of several models, layer by layer; `series` names them by role."""
+    layers = [row for row in rows if row.head is None]
+    intervals = any(row.low is not None for row in layers)
+    return Chart(
+        f"side-{slug}".replace(" ", "-"),
+        title,
+        "",
+        layer_curve(list(series.values()), unit, intervals),
+        [head_datum(row, series=series[row.weights]) for row in rows if row.head is not None],
+        [head_datum(row, series=series[row.weights]) for row in layers],
+    )
+
+
+@card_lines(20)
+def change_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+    """How much the maps of each head changed, of a model that was compared."""
+    for run in results:
+        models = run.record.study.models
+        if view.model.sha256 not in {
+            models[role].sha256 for role in (BASE, TUNED) if role in models
+        }:
+            continue
+        for corpus in run.corpora:
+            for row in similarities(run, corpus):
+                if row.head is not None:
+                    cosine = f"{Unit.COSINE.number(row.value)} {row.interval(Unit.COSINE)}"
+                    yield (
+                        row.place,
+                        f"from {models[BASE].name} to {models[TUNED].name} its maps on {corpus} "
+                        f"changed to a cosine of {cosine}",
+                    )
+
+
+@run_sections(100)
+def change_and_effect(results: list[RunResults]) -> Iterator[Section]:
+    """Do the heads that changed most matter most? For a comparison and an ablation of one model."""
+    for compared in results:
+        tuned = compared.record.study.models.get(TUNED)
+        for ablated in results:
+            same = tuned and ablated.record.study.model.sha256 == tuned.sha256
+            if same and ablated.has(ABLATION):
+                yield from _joined(compared, ablated)
+
+
+def _joined(compared: RunResults, ablated: RunResults) -> Iterator[Section]:
+    metric, gained = intact_score(ablated).metric, gains(ablated)
+    for corpus in compared.corpora:
+        points = [
+            head_datum(row, change=1 - row.value, effect=gained[row.place])
+            for row in similarities(compared, corpus)
+            if row.head is not None and row.place in gained
+        ]
+        if len(points) < 3:
+            continue
+        changed, effect = (
+            np.array([point[key] for point in points]) for key in ("change", "effect")
+        )
+        yield Section(
+            f"Do the heads that changed most matter most? {ablated.record.study.model.name}",
+            [
+                f"Across: how much a head's maps changed ({corpus}); up: what {metric} "
+                "gains when it is off.",
+                _correlation_in_words(changed, np.abs(effect)),
+            ],
+            [
+                Chart(
+                    "change-and-effect",
+                    "change and effect",
+                    "A point is a head.",
+                    scatter("change", "change (1 - cosine)", gain_of(metric)),
+                    points,
+                )
+            ],
+        )
+
+
+def _correlation_in_words(changed: Floats, effects: Floats) -> str:
+    """Whether change and the size of the effect go together."""
+    correlation = None if np.ptp(changed) < UNCHANGED else rank_correlation(changed, effects)
+    if correlation is None:
+        return "All heads changed equally, or none has an effect: no correlation can be computed."
+    if correlation.low <= 0 <= correlation.high:
+        meaning = "Its interval includes 0: the data do not show that they do."
+    else:
+        meaning = f"Heads that changed more matter {'more' if correlation.value > 0 else 'less'}."
+    return f"Spearman's correlation of change with the size of the effect: {correlation}. {meaning}"

@@ -1,21 +1,18 @@
-"""Fine-tuning one model on one or several tasks, from one or several starts: Kovaleva's table."""
+"""Fine-tuning: one model on one or several tasks, from one or several starts (Kovaleva et al. 2019,
+section 3 and table 1).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from headscope._util.progress import Progress, progress_for_terminal
-from headscope.errors import HeadscopeError
-from headscope.experiments.finetuning.compute import FineTuning, Recipe, Start
-from headscope.model.loading import quiet_transformers
-from headscope.tasks import Classification, Regression, Task, task
+from headscope.experiments.finetuning.hyperparameters import Hyperparameters, Start
 
-Row = dict[str, Any]
-COLUMNS = ("task", "metric", "guessing", "frozen, untrained head", "frozen", "random", "pretrained")
-"""Kovaleva's three columns; hers for frozen weights looks like an untrained head, so both."""
+if TYPE_CHECKING:
+    from headscope._util.progress import Progress
+    from headscope.experiments.finetuning.tables import FineTuningRow, TrainingRecord
 
 
 def finetune(
@@ -23,99 +20,87 @@ def finetune(
     name: str,
     out: str | Path,
     *,
-    recipe: Recipe | None = None,
+    hyperparameters: Hyperparameters | None = None,
     glue_dir: str | Path | None = None,
     train: str = "train",
     dev: str = "dev",
     limit: int | None = None,
     progress: Progress | None = None,
-) -> Row:
+) -> TrainingRecord:
     """Fine-tune a model on a task; the folder loads as any other model.
 
     Args:
-        name: a task that can be trained: `glue/mrpc` and its sisters, `classify:FILE`,
+        name: a task that can be trained: `glue/mrpc` and the other GLUE tasks, `classify:FILE`,
             `imdb:FOLDER`.
+        out: the folder of the fine-tuned model; an interrupted training is resumed from it.
         train, dev: parts of GLUE (or names of its files); for `classify`, `dev` is a file.
-        limit: train on the first so many examples only.
+        limit: train on this many examples only, the first ones.
 
     Returns:
         What the folder's `headscope.json` holds: the study, and the metrics before and after.
+
+    >>> finetune("minilm", "tour", "tuned")
+    Traceback (most recent call last):
+    headscope.errors.HeadscopeError: tour has nothing to train; it needs classes or GLUE's scores
     """
-    learned = trainable(task(name, part=train, glue_dir=glue_dir, limit=limit))
-    tested = name
-    if name.startswith("classify:"):
-        if dev == "dev":
-            raise HeadscopeError("a task of your own needs --dev FILE with its development part")
-        tested = f"classify:{dev}"
-    held = trainable(task(tested, part=dev, glue_dir=glue_dir))
-    if isinstance(held, Classification) and isinstance(learned, Classification):
-        held = Classification(held.name, held.corpus, held.metrics, learned.classes)
+    from headscope._util.progress import progress_for_terminal
+    from headscope.experiments.finetuning.compute import FineTuning, train_and_dev
+    from headscope.model.loading import quiet_transformers
+
+    tasks = train_and_dev(name, train, dev, glue_dir=glue_dir, limit=limit)
     with quiet_transformers(), progress or progress_for_terminal() as shown:
-        recipe = recipe or Recipe()
-        return FineTuning(str(model), learned, held, recipe, Path(out), shown).run()
+        chosen = hyperparameters or Hyperparameters()
+        return FineTuning(str(model), *tasks, chosen, Path(out), shown).run()
 
 
-def trainable(one: Task) -> Classification | Regression:
-    """The task, if it has a head to train."""
-    if isinstance(one, Classification | Regression):
-        return one
-    raise HeadscopeError(f"{one.name} has nothing to train; it needs classes or GLUE's scores")
-
-
-def table(
+def finetune_table(
     model: str | Path,
     names: Sequence[str],
     out: str | Path,
     *,
-    recipe: Recipe | None = None,
+    hyperparameters: Hyperparameters | None = None,
     starts: Sequence[Start] = tuple(Start),
     seeds: Sequence[int] = (0,),
-    **options: Any,
-) -> list[Row]:
+    glue_dir: str | Path | None = None,
+    train: str = "train",
+    dev: str = "dev",
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> list[FineTuningRow]:
     """Fine-tune on several tasks from several starts, each in a folder of its own under `out`.
 
+    Args:
+        names: tasks; for the other arguments see `finetune`.
+        starts, seeds: of the trainings of each task, instead of those of `hyperparameters`.
+
     Returns:
-        One row per task, start, seed and metric: value, interval, and what guessing gives.
+        One row per task, start, seed and metric (see `table_cells`).
     """
-    recipe = recipe or Recipe()
-    made = []
-    for name in names:
-        for start in starts:
-            for seed in seeds:
-                folder = Path(out) / f"{name.rpartition('/')[2]}-{start}-{seed}"
-                record = finetune(
-                    model, name, folder, recipe=replace(recipe, start=start, seed=seed), **options
-                )
-                about = {"task": name, "seed": seed, "folder": str(folder)}
-                stages = [("trained", str(start))]
-                if start is Start.FROZEN:
-                    stages.insert(0, ("untrained", "frozen, untrained head"))
-                made += [
-                    about | {"start": said} | row for stage, said in stages for row in record[stage]
-                ]
-    return made
+    from dataclasses import replace
+    from itertools import product
 
+    from headscope.experiments.finetuning.tables import UNTRAINED_TOP, FineTuningRow
 
-def cells(rows: list[Row]) -> list[tuple[str, ...]]:
-    """The table as text: a line per task and metric, the mean over seeds in every column."""
-    made = []
-    for name, metric in dict.fromkeys((row["task"], row["metric"]) for row in rows):
-        mine = [row for row in rows if (row["task"], row["metric"]) == (name, metric)]
-        nothing = mine[0]["nothing"]
-        line = [name, metric, "-" if nothing is None else f"{100 * nothing:.1f}"]
-        for start in COLUMNS[3:]:
-            found = [row for row in mine if row["start"] == start]
-            if not found:
-                line.append("-")
-                continue
-            mean = sum(row["value"] for row in found) / len(found)
-            spread = (
-                f" [{100 * found[0]['low']:.1f}, {100 * found[0]['high']:.1f}]"
-                if len(found) == 1
-                else f" ({len(found)} seeds: "
-                + ", ".join(f"{100 * row['value']:.1f}" for row in found)
-                + ")"
-            )
-            line.append(f"{100 * mean:.1f}{spread}")
-        made.append(tuple(line))
-    return made
+    rows = []
+    for name, start, seed in product(names, starts, seeds):
+        folder = Path(out) / f"{name.rpartition('/')[2]}-{start}-{seed}"
+        record = finetune(
+            model,
+            name,
+            folder,
+            hyperparameters=replace(hyperparameters or Hyperparameters(), start=start, seed=seed),
+            glue_dir=glue_dir,
+            train=train,
+            dev=dev,
+            limit=limit,
+            progress=progress,
+        )
+        columns = {str(start): record.trained}
+        if start is Start.FROZEN:
+            columns = {UNTRAINED_TOP: record.untrained} | columns
+        rows += [
+            FineTuningRow(name, column, score, seed, str(folder))
+            for column, scores in columns.items()
+            for score in scores
+        ]
+    return rows

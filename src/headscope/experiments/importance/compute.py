@@ -1,4 +1,4 @@
-"""Importance: how much a task's loss feels each head (Michel et al. 2019, section 5)."""
+"""Importance: the sensitivity of a task's loss to each head (Michel et al. 2019, section 5)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import stats
 from headscope.evidence import Harvest, Layout, Statistic, Tally, Unit
 from headscope.evidence.paired import Resamples
 from headscope.experiments._shared.cases import CaseExperiment, Measured
-from headscope.experiments._shared.loss_gradients import BATCH, Gradients, felt
+from headscope.experiments._shared.loss_gradients import BATCH, Gradients, gradients_of_loss
 from headscope.experiments.importance.tables import IMPORTANCE, ImportanceRow, ImportanceSummary
 from headscope.model import Model
 from headscope.runs import ResultBuilder, RunFolder
@@ -25,7 +25,8 @@ SPLITS = 200
 
 
 class Importance(CaseExperiment):
-    """Replacement much the loss of a task feels each head: the derivative by a gate of 1 on its output.
+    """Sensitivity of the task loss to each head: the derivative with respect to a gate of 1 on
+    its output.
 
     The absolute value is taken example by example, before the mean: a head that helps one and
     hurts the next is not a head that does nothing (Michel et al. 2019).
@@ -57,7 +58,7 @@ class Importance(CaseExperiment):
         return {"normalise": self.normalise, "gradients": self.attention}
 
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
-        """Follow the losses and turn what they feel into tables."""
+        """Differentiate the losses and fill the tables."""
         self.run_cases(folder)
         measured: list[Measured] = [(self.name, Importance, self.statistics())]
         if self.attention:
@@ -70,15 +71,15 @@ class Importance(CaseExperiment):
     def work(self, cases: list[Case]) -> Harvest:
         """Derivatives of some cases."""
         heads = self.model.layers * self.model.heads
-        found, gradients = np.empty((len(cases), heads)), Gradients(self.layout)
+        gates, by_role = np.empty((len(cases), heads)), Gradients(self.layout)
         for batch in self.task.batches(self.model, cases, BATCH):
-            one = felt(self.model, self.task, batch, attention=self.attention)
-            found[list(batch.places)] = one.gates.flatten(1).double().cpu().numpy()
-            gradients.add(one, batch)
+            gradients = gradients_of_loss(self.model, self.task, batch, attention=self.attention)
+            gates[list(batch.places)] = gradients.gates.flatten(1).double().cpu().numpy()
+            by_role.add(gradients, batch)
             self.progress.advance(len(batch.cases))
         harvest = Harvest()
-        harvest.columns[GATES] = found
-        harvest.tallies |= gradients.tallies if self.attention else {}
+        harvest.columns[GATES] = gates
+        harvest.tallies |= by_role.tallies if self.attention else {}
         return harvest
 
     @cached_property
@@ -128,7 +129,7 @@ class Importance(CaseExperiment):
         return normalised(means, self.model.layers) if self.normalise else means
 
     def stability(self) -> float:
-        """Replacement alike the rankings of two random halves of the documents are: mean Spearman."""
+        """Agreement of the rankings on two random halves of the documents: mean Spearman."""
         names, member = np.unique([case.example.unit for case in self.cases], return_inverse=True)
         if len(names) < 2:
             return float("nan")

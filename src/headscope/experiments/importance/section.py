@@ -1,4 +1,4 @@
-"""Importance: the heads that a loss feels, and whether switching them off agrees."""
+"""Importance: the ranking of heads, and whether switching them off agrees with it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ranking(view: View) -> Section | None:
     by = "their share of their layer" if record.study.options["normalise"] else "importance"
     stability = record.summary_as(ImportanceSummary).stability
     text = (
-        f"Heads are ranked by {by}. Replacement stable that is: the rankings of two random halves of the "
+        f"Heads are ranked by {by}. How stable that is: the rankings of two random halves of the "
         f"{rows[0].n:,} examples have a Spearman correlation of {stability:.2f} on average. It is "
         "a cheap number, from gradients; how far it agrees with heads really switched off is "
         "shown where an ablation is reported with it."
@@ -121,7 +121,7 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
 
 
 def _agreement(what: str, correlation: Correlation | None, meanings: tuple[str, str]) -> str:
-    """Replacement far importance goes together with something, in words."""
+    """How far importance goes together with something, in words."""
     if correlation is None:
         return f"Importance or {what} is the same for all heads: nothing can be said."
     if correlation.low <= 0 <= correlation.high:

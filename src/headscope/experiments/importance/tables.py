@@ -35,6 +35,10 @@ IMPORTANCE = Table("importance", ImportanceRow)
 
 @dataclass(frozen=True)
 class ImportanceSummary:
-    """Replacement alike the rankings of two random halves of the documents are: mean Spearman."""
+    """What an importance run has to say besides its rows.
+
+    Attributes:
+        stability: agreement of the rankings on two random halves of the documents, mean Spearman.
+    """
 
     stability: float

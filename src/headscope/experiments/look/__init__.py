@@ -1,27 +1,19 @@
-"""One text: every head's map, in a notebook or as a page."""
+"""Look: the attention map of every head on one text, in a notebook or as a page."""
 
 from __future__ import annotations
 
-import base64
-import html
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-from torch import Tensor
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
 
-from headscope._util.atomic import write_text
-from headscope._util.naming import head_name
-from headscope.analyses._shapes.classifier import Shape, classify
-from headscope.analyses.rollout import rollout
-from headscope.corpus import Example
-from headscope.corpus.shown import SHOWN
-from headscope.errors import HeadscopeError
-from headscope.model import Model, load
-from headscope.model.attention import MapWatcher, Seen
-from headscope.report.page import look_page
+    from headscope.analyses._shapes.classifier import Shape
+    from headscope.model import Model
+    from headscope.model.attention import Seen
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,8 @@ class Look:
 
     def head(self, layer: int, head: int) -> NDArray[np.float32]:
         """(query, key) the map of one head."""
-        return np.asarray(self.maps[layer, head])
+        attention: NDArray[np.float32] = self.maps[layer, head]
+        return attention
 
     def shape(self, layer: int, head: int) -> Shape:
         """The shape of one map: vertical, diagonal, both, block or heterogeneous.
@@ -53,31 +46,46 @@ class Look:
         >>> look("minilm", "The cat that we fed sat down.").shape(0, 2).name
         'diagonal'
         """
+        from headscope.analyses._shapes.classifier import classify
+
         return classify(self.maps[layer, head], self.sentence, self.ids)
 
     def rollout(self) -> NDArray[np.float64]:
         """(layer, query, key) how much of each token is in each token after each layer."""
+        from headscope.analyses.rollout import rollout
+
         return rollout(self.maps)
 
     def page(self) -> str:
         """The page with every head's map; of a long text, its first tokens."""
+        import base64
+
+        import numpy as np
+
+        from headscope._util.naming import head_name
+        from headscope.corpus.shown import SHOWN
+        from headscope.report.page import look_page
+
         levels = np.round(self.maps[:, :, :SHOWN, :SHOWN] * 255).astype(np.uint8)
         layers, heads = levels.shape[:2]
-        text: dict[str, Any] = {"id": self.title, "tokens": list(self.tokens[:SHOWN])}
-        text["maps"] = {
+        maps = {
             head_name(layer, head): base64.b64encode(levels[layer, head].tobytes()).decode()
             for layer in range(layers)
             for head in range(heads)
         }
+        text = {"id": self.title, "tokens": list(self.tokens[:SHOWN]), "maps": maps}
         return look_page(self.title, heads, text)
 
     def save(self, path: Path | str) -> Path:
         """Write the page: one HTML file that needs no network."""
-        path = Path(path)
-        write_text(path, self.page())
-        return path
+        from headscope._util.atomic import write_text
+
+        write_text(Path(path), self.page())
+        return Path(path)
 
     def _repr_html_(self) -> str:
+        import html
+
         frame = html.escape(self.page(), quote=True)
         return f'<iframe srcdoc="{frame}" style="width:100%;height:640px;border:0"></iframe>'
 
@@ -95,13 +103,22 @@ def look(model: Model | str | Path, text: str, pair: str | None = None) -> Look:
     >>> round(float(seen.head(0, 2)[3, 2]), 2)  # looks at the previous token
     1.0
     """
+    import numpy as np
+
+    from headscope.corpus import Example
+    from headscope.errors import HeadscopeError
+    from headscope.model import Model, load
+    from headscope.model.attention import MapWatcher
+
     model = model if isinstance(model, Model) else load(model)
     if not text.strip():
-        raise HeadscopeError("there is nothing to look at: the text is empty")
+        raise HeadscopeError("the text is empty: there is nothing to look at")
     (pieces,) = model.encode([Example("text", text=text, pair=pair)])
     if pieces.lost:
         length = len(pieces) + pieces.lost
-        raise HeadscopeError(f"the text has {length} pieces and {model.name} takes {len(pieces)}")
+        raise HeadscopeError(
+            f"the text has {length} pieces, and {model.name} reads {len(pieces)} at most"
+        )
     maps: list[NDArray[np.float32]] = []
 
     def keep(_: Seen, weights: Tensor) -> None:

@@ -1,24 +1,18 @@
-"""Relevance of heads for a task, wired to a run folder."""
+"""Relevance of each head to the prediction (LRP; Voita et al. 2019)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headscope._util.progress import Progress
-from headscope.analyses.confidence import Confidence
-from headscope.corpus import BUCKETS, Rules, Survey
-from headscope.evidence import Layout
-from headscope.experiments._shared.case_tables import tables_of, work_off
-from headscope.experiments._shared.loss_gradients import BATCH
-from headscope.experiments.base import Work, recorded, versions
-from headscope.experiments.importance.compute import Importance
-from headscope.experiments.relevance.compute import Relevance
-from headscope.model import EPSILON, Model, load
-from headscope.runs import Results, RunFolder
-from headscope.runs.found import Found
-from headscope.tasks import Task
-from headscope.tasks import task as task_named
+from headscope.model.defaults import EPSILON
+
+if TYPE_CHECKING:
+    from headscope._util.progress import Progress
+    from headscope.model import Model
+    from headscope.runs import RunResults
+    from headscope.tasks import Task
 
 
 def relevance(
@@ -31,58 +25,25 @@ def relevance(
     seed: int = 0,
     progress: Progress | None = None,
     command: Sequence[str] = (),
-) -> Found:
-    """How much of what a model says comes through each head, by layer-wise relevance propagation;
-    beside it, on the same texts, importance and confidence.
+) -> RunResults:
+    """Measure the relevance of each head to the prediction, by layer-wise relevance propagation
+    (LRP); and, on the same texts, the importance and the confidence of the heads.
 
     Args:
         task: a task or its name; a model given by name is loaded with what the task needs on top.
         out: a run folder, which makes it resumable; None keeps the results in memory.
-        epsilon: the stabiliser of the rule for linear maps.
+        epsilon: stabiliser of the propagation rule for linear maps.
 
-    >>> from headscope._util.progress import NoProgress
-    >>> found = relevance("minilm", task_named("tour", limit=24), progress=NoProgress())
-    >>> max(one["lost"] for one in found.record["counted"]) < 1e-4
-    True
+    >>> from headscope import task
+    >>> results = relevance("minilm", task("tour", limit=24))
+    >>> results.table("best").num_rows
+    4
     """
-    task = task if isinstance(task, Task) else task_named(task)
-    model = model if isinstance(model, Model) else load(model, top=task.top)
-    model.check_length(max_length)
-    study = {
-        "experiment": "relevance",
-        "model": model.describe(),
-        "task": task.describe(),
-        "options": {"epsilon": epsilon, "max_length": max_length, "seed": seed},
-        "versions": versions(),
-    }
+    from headscope.experiments._shared.loading import load_for
+    from headscope.experiments.base import run_study
+    from headscope.experiments.relevance.compute import Relevance
 
-    def prepare(shown: Progress) -> Work:
-        work = Relevance(
-            model=model, task=task, epsilon=epsilon, max_length=max_length, seed=seed,
-            progress=shown,
-        )  # fmt: skip
-        return lambda folder: _work(work, folder)
-
-    return recorded(study, prepare, out=out, progress=progress, command=command)
-
-
-def _work(work: Relevance, folder: RunFolder | None) -> Results:
-    """Follow the scores and turn what reaches the heads into tables."""
-    work_off(work, folder)
-    results = tables_of(work, [
-        (Relevance.name, Relevance, work.statistics()),
-        (Importance.name, Importance, work.importance()),
-        (Confidence.name, Confidence, list(_confidence(work).statistics())),
-    ])  # fmt: skip
-    results.record["counted"] = work.counted()
-    return results
-
-
-def _confidence(work: Relevance) -> Confidence:
-    """How confident the heads are on the texts of the cases."""
-    model = work.model
-    found = Confidence(Layout(BUCKETS, model.layers, model.heads), Survey(Rules()))
-    for batch in work.task.batches(model, work.cases, BATCH):
-        with model.watch(found) as tap:
-            tap.forward(batch.batch)
-    return found
+    experiment = Relevance(
+        *load_for(model, task), epsilon=epsilon, max_length=max_length, seed=seed
+    )
+    return run_study(experiment, out=out, progress=progress, command=command)

@@ -1,117 +1,165 @@
-"""Relevance: how much of what a model says comes through each head (Voita et al. 2019)."""
+"""Relevance of each head to the prediction, by layer-wise relevance propagation (Voita et al. 2019,
+section 4).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.confidence import Confidence
+from headscope.corpus import Conventions, Survey
 from headscope.errors import ModelError
 from headscope.evidence import Harvest, Statistic, Tally, Unit
-from headscope.experiments._shared.cases import CaseWork
-from headscope.experiments._shared.loss_gradients import BATCH, felt
-from headscope.experiments.importance.compute import GATES, statistic
-from headscope.model import EPSILON, propagate_relevance
-from headscope.tasks import Case, CaseBatch
+from headscope.experiments._shared.cases import CaseExperiment
+from headscope.experiments._shared.loss_gradients import BATCH, gradients_of_loss
+from headscope.experiments.importance.compute import GATES, Importance, statistic
+from headscope.experiments.relevance.tables import RelevanceSummary, ScoreParts
+from headscope.model import EPSILON, Model, propagate_relevance
+from headscope.runs import ResultBuilder, RunFolder
+from headscope.tasks import Case, CaseBatch, Task
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
-RELEVANCE, COUNTED = "relevance", "counted"
-LOST = 1e-3
-"""A share of the score that may be lost on the way before the rules are said not to hold."""
+RELEVANCE, PARTS = "relevance", "counted"
+"""Columns of the harvest: relevance by case and head; by shard and layer, where the score went."""
+MAX_LOST = 1e-3
+"""Share of the score that may be lost on the way before the run is refused."""
 
 
-@dataclass(kw_only=True)
-class Relevance(CaseWork):
-    """How much of the model's score for what it predicts comes through each head, by layer-wise
-    relevance propagation: the score is handed down from layer to layer, and nothing is lost.
+class Relevance(CaseExperiment):
+    """Relevance of each head to the score of the prediction, by layer-wise relevance propagation:
+    the score is handed down from layer to layer, and nothing is lost.
 
-    What reaches a head may be negative: it spoke against what was predicted. The share of a head
-    is the size of its relevance, as a part of that of all heads; the baseline is one head's part
-    if all had the same.
+    The relevance of a head may be negative: it spoke against the prediction. The share of a head
+    is the absolute value of its relevance as a part of that of all heads; the baseline is the
+    share of each head if all were equal.
 
     Attributes:
-        epsilon: the stabiliser of the rule for linear maps.
+        epsilon: stabiliser of the propagation rule for linear maps.
     """
 
     name: ClassVar[str] = "relevance"
     column: ClassVar[str] = RELEVANCE
 
-    epsilon: float = EPSILON
+    def __init__(
+        self,
+        model: Model,
+        task: Task,
+        *,
+        epsilon: float = EPSILON,
+        max_length: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, task, max_length=max_length, seed=seed)
+        self.epsilon = epsilon
+
+    def options(self) -> dict[str, Any]:
+        """What of the study's options is its own."""
+        return {"epsilon": self.epsilon}
+
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Propagate the scores and fill the tables."""
+        self.run_cases(folder)
+        builder = self.results(
+            (self.name, Relevance, self.statistics()),
+            (Importance.name, Importance, self.importance()),
+            (Confidence.name, Confidence, self.confidence()),
+        )
+        builder.summarise(RelevanceSummary(self.score_parts()))
+        return builder
 
     def work(self, cases: list[Case]) -> Harvest:
-        """Relevance of some cases, and what their loss feels of the heads."""
+        """Relevance of some cases, and the gradients of their loss."""
         total = self.model.layers * self.model.heads
-        found, gates = np.empty((len(cases), total)), np.empty((len(cases), total))
-        counted = np.zeros((1, self.model.layers, 5))
+        relevance, gates = np.empty((len(cases), total)), np.empty((len(cases), total))
+        parts = np.zeros((1, self.model.layers, 5))
         for batch in self.task.batches(self.model, cases, BATCH):
             rows = list(batch.places)
-            found[rows] = self.followed(batch, counted[0])
-            gradient = felt(self.model, self.task, batch, attention=False).gates
-            gates[rows] = gradient.flatten(1).double().cpu().numpy()
+            relevance[rows] = self.propagate(batch, parts[0])
+            gradients = gradients_of_loss(self.model, self.task, batch, attention=False)
+            gates[rows] = gradients.gates.flatten(1).double().cpu().numpy()
             self.progress.advance(len(rows))
         harvest = Harvest()
-        harvest.columns = {RELEVANCE: found, GATES: gates, COUNTED: counted}
+        harvest.columns = {RELEVANCE: relevance, GATES: gates, PARTS: parts}
         return harvest
 
-    def followed(self, batch: CaseBatch, counted: Floats) -> Floats:
-        """(case, head) relevance; `counted`, (layer, 5), gets what went where: the score, heads,
-        residual path, biases, epsilon.
+    def propagate(self, batch: CaseBatch, parts: Floats) -> Floats:
+        """(case, head) relevance.
+
+        Args:
+            parts: (layer, 5); to it is added where the score went: the score itself, then heads,
+                residual path, biases, epsilon.
         """
         with propagate_relevance(self.model, self.epsilon) as trace:
             score = self.task.explained(self.model, batch, batch.inputs(self.model)).sum()
-            heads, skipped, _ = trace.relevance(score)
-            whole = score.detach().item()
+            heads, residual, _ = trace.relevance(score)
+            total = score.detach().item()
         for layer in range(self.model.layers):
+            through = float(heads[layer].double().sum())
             absorbed = trace.ledger.absorbed_since(trace.entries[layer])
-            parts = [whole, float(heads[layer].double().sum()), float(skipped[layer]), *absorbed]
-            off = abs(parts[0] - sum(parts[1:])) / max(1.0, sum(abs(one) for one in parts[1:]))
-            if not off <= LOST:
-                raise ModelError(
-                    f"{self.model.name}: {off:.1%} of the relevance is lost on the way to layer "
-                    f"{layer}; the family has an operation that no rule is known for"
-                )
-            counted[layer] += parts
+            went = [through, float(residual[layer]), *absorbed]
+            self._check_lost(layer, total, went)
+            parts[layer] += [total, *went]
         cases = len(batch.cases)
         by_case = heads.view(self.model.layers, cases, -1, self.model.heads).sum(2)
         return np.asarray(by_case.transpose(0, 1).flatten(1).double().cpu().numpy())
 
-    def counted(self) -> list[Row]:
-        """After all shards: of each layer, what became of the score, as shares of it."""
-        names = ("heads", "residual", "biases", "epsilon")
-        totals = self.harvest.columns[COUNTED].sum(0)
-        return [
-            {"layer": layer} | {name: float(part / parts[0]) for name, part in
-                                zip(names, parts[1:], strict=True)}
-            | {"lost": float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max())}
-            for layer, parts in enumerate(totals)
-        ]  # fmt: skip
+    def _check_lost(self, layer: int, score: float, parts: list[float]) -> None:
+        """Refuse a model in which the parts of the score do not sum to the score."""
+        lost = abs(score - sum(parts)) / max(1.0, sum(abs(part) for part in parts))
+        if not lost <= MAX_LOST:
+            raise ModelError(
+                f"{self.model.name}: {lost:.1%} of the relevance is lost on the way to layer "
+                f"{layer}; the family has an operation that no rule is known for"
+            )
+
+    def score_parts(self) -> list[ScoreParts]:
+        """After all shards: layer by layer, where the score went."""
+        layers = []
+        for layer, parts in enumerate(self.harvest.columns[PARTS].sum(0)):
+            lost = float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max())
+            heads, residual, biases, epsilon = (parts[1:] / parts[0]).tolist()
+            layers.append(ScoreParts(layer, heads, residual, biases, epsilon, lost))
+        return layers
 
     def statistics(self) -> list[Statistic]:
-        """Relevance, and its share of all heads'."""
-        found = self.harvest.columns[RELEVANCE]
-        sizes, total = np.abs(found), found.shape[1]
-        ones = np.ones((len(found), 1))
+        """Relevance, and its share of that of all heads."""
+        relevance = self.harvest.columns[RELEVANCE]
+        sizes, total = np.abs(relevance), relevance.shape[1]
+        ones = np.ones((len(relevance), 1))
         everything = sizes.sum(1, keepdims=True)
         return [
             Statistic(
-                "share", self._tally(sizes, everything),
-                self._tally(np.repeat(everything / total, total, 1), everything), Unit.SHARE,
+                "share",
+                self._tally(sizes, everything),
+                self._tally(np.repeat(everything / total, total, 1), everything),
+                Unit.SHARE,
                 "the size of a head's relevance, as a part of that of all heads",
                 headlines={"": "relevance"},
             ),
             Statistic(
-                "relevance", self._tally(found, ones), None, Unit.GRADIENT,
+                "relevance",
+                self._tally(relevance, ones),
+                None,
+                Unit.GRADIENT,
                 "mean relevance for the predicted score, in its units; below 0: against it",
             ),
-        ]  # fmt: skip
+        ]
 
     def importance(self) -> list[Statistic]:
-        """What the loss feels of the heads, on the same cases."""
+        """The importance of the heads on the same cases."""
         sizes = np.abs(self.harvest.columns[GATES])
         return [statistic(sizes, self.buckets, self.layout)]
+
+    def confidence(self) -> list[Statistic]:
+        """The confidence of the heads on the texts of the cases."""
+        confidence = Confidence(self.layout, Survey(Conventions()))
+        for batch in self.task.batches(self.model, self.cases, BATCH):
+            with self.model.watch(confidence) as tap:
+                tap.forward(batch.batch)
+        return list(confidence.statistics())
 
     def _tally(self, values: Floats, weights: Floats) -> Tally:
         return Tally.of_cases(values, weights, self.buckets, self.layout)

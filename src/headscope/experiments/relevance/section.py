@@ -1,99 +1,123 @@
-"""Relevance: what comes through each head, and whether other numbers say the same."""
+"""Relevance: where the score goes, and whether other numbers tell the relevant heads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headscope.evidence import HEADS, Unit
 from headscope.evidence.correlation import rank_correlation
-from headscope.experiments.ablation.section import effects, same_study
-from headscope.report.charts import Chart, layer_parts, scatter
-from headscope.report.numbers import number
-from headscope.report.sections import Panel
-from headscope.runs import Results, rows_of
+from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
+from headscope.experiments.relevance.tables import score_parts
+from headscope.report.charts import Chart, datum, layer_parts, scatter
+from headscope.report.sections import Place, Section, analysis_section, card_lines, run_sections
+from headscope.report.views import View
+from headscope.runs import RunResults
 
-if TYPE_CHECKING:
-    from headscope.report.views import View
-
-Row = dict[str, Any]
-Place = tuple[int, int]
 PARTS = ("heads", "residual", "biases", "epsilon")
+"""Parts of the score, as `ScoreParts` calls them."""
 
 
-def panel(view: View) -> Panel | None:
-    """What became of the score in every layer."""
-    counted = view.results.record.get("counted")
-    if not counted:
+@analysis_section("relevance")
+def where_the_score_goes(view: View) -> Section | None:
+    """Through the heads or past them, layer by layer."""
+    layers = score_parts(view.results)
+    if not layers:
         return None
-    lost = max(row["lost"] for row in counted)
-    return Panel(
+    lost = max(parts.lost for parts in layers)
+    bars = [
+        {"layer": parts.layer, "part": part, "value": getattr(parts, part)}
+        for parts in layers
+        for part in PARTS
+    ]
+    return Section(
         "Where the score goes",
         [
-            "At every layer the score that the model gives to what it predicts comes through its "
-            "heads or past them, on the residual path; the rest is absorbed above by biases and by "
-            f"the stabiliser of the rule. All parts together are the score, to {lost:.0e} of the "
-            "largest. Parts may be negative, and above the score where others are below 0."
+            "At every layer the score that the model gives to its prediction comes through the "
+            "heads or past them, on the residual path; the rest is absorbed above, by biases and "
+            f"by the stabiliser of the rule. The parts sum to the score, to {lost:.0e} of the "
+            "largest. A part may be negative, and others then exceed the score."
         ],
         [
-            Chart("relevance-parts", "where the score goes", "Shares of the score, by layer.",
-                  layer_parts(list(PARTS)),
-                  other={"parts": [
-                      {"layer": row["layer"], "part": part, "value": row[part]}
-                      for row in counted for part in PARTS
-                  ]}),
+            Chart(
+                "relevance-parts",
+                "where the score goes",
+                "Shares of the score, by layer.",
+                layer_parts(list(PARTS)),
+                other={"parts": bars},
+            )
         ],
         ("layer", *PARTS),
         [
-            (str(row["layer"]), *(number(row[part], "share") for part in PARTS)) for row in counted
+            (str(parts.layer), *(Unit.SHARE.number(getattr(parts, part)) for part in PARTS))
+            for parts in layers
         ],
-    )  # fmt: skip
+    )
 
 
-def relevance_and_others(results: list[Results]) -> Iterator[Panel]:
+@card_lines(50)
+def relevance_lines(_view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+    """The share of each head in the relevance of all."""
+    share = Unit.SHARE
+    for run in results:
+        for row in run.rows(HEADS, analysis="relevance", statistic="share"):
+            if row.head is not None:
+                yield (
+                    row.place,
+                    f"{share.number(row.value)} {row.interval(share)} of the relevance of all "
+                    f"heads on {row.corpus} comes through it (were all alike: "
+                    f"{share.number(row.baseline)})",
+                )
+
+
+@run_sections(120)
+def relevance_and_others(results: list[RunResults]) -> Iterator[Section]:
     """Do confidence, importance and ablation tell the heads that are relevant?"""
-    for one in results:
-        if "counted" in one.record:
-            yield from _together(one, results)
+    for run in results:
+        if score_parts(run):
+            yield _comparison(run, results)
 
 
-def _together(one: Results, results: list[Results]) -> Iterator[Panel]:
-    study = one.record["study"]
-    relevant = _values(one, "relevance", "share")
-    others: dict[str, dict[Place, float]] = {
-        "confidence": _values(one, "confidence", "largest"),
-        "importance": _values(one, "importance", "importance"),
-    }
-    for other in results:
-        if other.ablation.num_rows and same_study(one, other):
-            metric = other.record["intact"][0]["metric"]
-            lost = {place: abs(value) for place, value in effects(other).items()}
-            how = other.record["study"]["options"]["how"]
-            others[f"the size of the effect on {metric} when off ({how})"] = lost
+def _comparison(run: RunResults, results: list[RunResults]) -> Section:
+    relevant = _by_head(run, "relevance", "share")
     texts, charts = [], []
-    for name, values in others.items():
+    for name, values in _other_numbers(run, results):
         places = [place for place in relevant if place in values]
         if len(places) < 3:
             continue
-        pair = (np.array([table[place] for place in places]) for table in (values, relevant))
-        found = rank_correlation(*pair)
-        said = "is the same for all heads" if found is None else str(found)
-        texts.append(f"Spearman's correlation of relevance with {name}: {said}.")
-        points = [
-            {"layer": layer, "head": head, "value": values[layer, head],
-             "effect": relevant[layer, head]}
-            for layer, head in places
-        ]  # fmt: skip
-        slug = f"relevance-and-{name}".replace(" ", "-").replace("(", "").replace(")", "")
+        pair = (np.array([numbers[place] for place in places]) for numbers in (values, relevant))
+        correlation = rank_correlation(*pair)
+        result = "it is the same for all heads" if correlation is None else str(correlation)
+        texts.append(f"Spearman's correlation of relevance with {name}: {result}.")
         charts.append(
-            Chart(slug, f"relevance and {name}", "A point is a head.",
-                  scatter("value", name, "relevance (share)"), points)
-        )  # fmt: skip
-    title = f"{study['model']['name']} on {study['task']['name']}"
-    yield Panel(f"What tells the relevant heads? {title}", texts, charts)
+            Chart(
+                f"relevance-and-{name}".replace(" ", "-").replace("(", "").replace(")", ""),
+                f"relevance and {name}",
+                "A point is a head.",
+                scatter("value", name, "relevance (share)"),
+                [datum(*place, values[place], effect=relevant[place]) for place in places],
+            )
+        )
+    study = run.record.study
+    title = f"What tells the relevant heads? {study.model.name} on {study.about.name}"
+    return Section(title, texts, charts)
 
 
-def _values(one: Results, analysis: str, statistic: str) -> dict[Place, float]:
-    rows = rows_of(one.heads, analysis=analysis, statistic=statistic)
-    return {(row["layer"], row["head"]): row["value"] for row in rows if row["head"] is not None}
+def _other_numbers(
+    run: RunResults, results: list[RunResults]
+) -> Iterator[tuple[str, dict[Place, float]]]:
+    """Other numbers of the heads, by name: of the same run, and of ablations of its model."""
+    yield "confidence", _by_head(run, "confidence", "largest")
+    yield "importance", _by_head(run, "importance", "importance")
+    study = run.record.study
+    for ablated in results:
+        if ablated.has(ABLATION) and study.same_model_and_task(ablated.record.study):
+            metric, how = intact_score(ablated).metric, ablated.record.study.options["how"]
+            sizes = {place: abs(gain) for place, gain in gains(ablated).items()}
+            yield f"the size of the effect on {metric} when off ({how})", sizes
+
+
+def _by_head(run: RunResults, analysis: str, statistic: str) -> dict[Place, float]:
+    rows = run.rows(HEADS, analysis=analysis, statistic=statistic)
+    return {row.place: row.value for row in rows if row.head is not None}
