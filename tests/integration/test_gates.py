@@ -7,11 +7,13 @@ import pytest
 import torch
 
 from headscope._util.progress import NoProgress
+from headscope.experiments._shared.head_curves import PRUNING
 from headscope.experiments.gates import gates
-from headscope.experiments.gates.section import lasted
-from headscope.experiments.gates.training import Gating, HardConcrete, Schedule, closing_order
+from headscope.experiments.gates.schedule import Schedule
+from headscope.experiments.gates.section import gates_sections
+from headscope.experiments.gates.tables import GATES, open_shares
+from headscope.experiments.gates.training import Gating, HardConcrete, open_durations
 from headscope.model import Model
-from headscope.report.panels import panels
 from headscope.tasks import task
 
 MANY = 40_000
@@ -70,24 +72,34 @@ def test_an_encoder_that_learns_along_is_a_copy(minilm: Model) -> None:
     assert all(one.requires_grad for one in minilm.network.parameters())
 
 
-def test_the_run_and_its_panel(minilm: Model) -> None:
+def test_the_run_and_its_section(minilm: Model) -> None:
     schedule = Schedule(penalties=(0.1, 50.0), steps=10, rate=0.5)
-    found = gates(minilm, "tour", schedule=schedule, seeds=2, progress=NoProgress())
-    rows = found.gates.to_pylist()
+    results = gates(minilm, "tour", schedule=schedule, seeds=2, progress=NoProgress())
+    rows = results.rows(GATES)
     assert len(rows) == 2 * 2 * 72
-    kept = {(row["draw"], row["kept"]) for row in found.pruning.to_pylist()}
+    kept = {(row.draw, row.kept) for row in results.rows(PRUNING)}
     for seed in (0, 1):
-        mine = [row for row in rows if row["seed"] == seed]
-        counts = {sum(row["open"] for row in mine if row["penalty"] == one) for one in (0.1, 50.0)}
-        assert {(seed, count) for count in counts} <= kept
-    (panel,) = panels([found])
-    assert len(panel.rows) == 2
-    assert all(0 <= value <= 1 for value in lasted(found).values())
+        for penalty in schedule.penalties:
+            opened = [row.open for row in rows if (row.seed, row.penalty) == (seed, penalty)]
+            assert (seed, sum(opened)) in kept
+    (section,) = gates_sections([results])
+    assert len(section.rows) == 2
+    shares = open_shares(results)
+    assert len(shares) == 72
+    for (layer, head), share in shares.items():
+        opened = [row.open for row in rows if (row.layer, row.head) == (layer, head)]
+        assert share == np.mean(opened)
 
 
-def test_heads_that_stay_longer_are_worth_more(minilm: Model) -> None:
-    path = gating(minilm, Schedule(penalties=(1.0, 3.0), steps=6, rate=0.5)).path(0)
-    order = closing_order([path])
+def test_heads_whose_gates_stay_open_longer_score_higher(minilm: Model) -> None:
+    path = gating(minilm, Schedule(penalties=(0.01, 0.03), steps=10, rate=0.5)).path(0)
+    durations = open_durations([path])
     first, last = path[0].open, path[1].open
-    if (first & last).any() and (~first).any():
-        assert order[first & last].min() > order[~first].max()
+    always, closed_last, closed_first = first & last, first & ~last, ~first & ~last
+    assert always.any()
+    assert closed_last.any()
+    assert closed_first.any()
+    assert durations[always].min() > durations[closed_last].max()
+    assert durations[closed_last].min() > durations[closed_first].max()
+    likelier = np.argsort(path[-1].chance[closed_first])  # orders those that closed together
+    assert (np.diff(durations[closed_first][likelier]) >= 0).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,21 @@ from transformers import AutoModel, AutoModelForSequenceClassification, BertConf
 from typer.testing import CliRunner
 
 import headscope as hs
+from headscope._util.naming import layer_head_pairs
 from headscope._util.progress import NoProgress
-from headscope.cli.main import app
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
-from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
-from headscope.experiments.gates.training import Schedule
-from headscope.experiments.pruning.compute import Pruning
-from headscope.experiments.pruning.orders import Choice, Chooser, Way, named, order_by
+from headscope.evidence.metrics import LOSS
+from headscope.experiments._shared.head_curves import CHOICE, TEST
+from headscope.experiments._shared.held_out import HeldOut
+from headscope.experiments.gates.schedule import Schedule
+from headscope.experiments.pruning.curves import PruningCurves
+from headscope.experiments.pruning.orders import HeadScorer, order_by
+from headscope.experiments.pruning.section import pruning_sections
+from headscope.experiments.pruning.tables import REMOVALS, PruningSummary, drop_warning
+from headscope.experiments.pruning.target import Criterion, PruningTarget, Selection
 from headscope.model import Model, Top, load, remove, wrap
 from headscope.model.pruned.onnx import export_onnx, output_difference
-from headscope.report.panels import panels
 from headscope.tasks import Classification, Task, task, two_parts
 from tests.tiny import CONFIGS, tiny, tokenizer
 
@@ -32,10 +37,7 @@ from tests.tiny import CONFIGS, tiny, tokenizer
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pruned") / "smaller"
-    command = ["prune", "minilm", "tour", "--keep", "50%", "--beside", "", "-o", str(path)]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 0, done.output
-    assert "36 of 72 are left" in " ".join(done.output.split())
+    hs.prune("minilm", "tour", keep=0.5, beside=(), out=path, progress=NoProgress())
     return path
 
 
@@ -55,7 +57,9 @@ def test_the_folder_holds_a_smaller_model_that_does_the_same(folder: Path, minil
     weights = (folder / "model.safetensors").stat()
     assert weights.st_size < 84_000_000  # of 90.9 million bytes
     assert weights.st_mode & 0o044
-    assert sum(record["pruned"]["parameters"]) > 0
+    before, after = record["pruned"]["parameters"]
+    assert before == sum(parameter.numel() for parameter in minilm.whole.parameters())
+    assert before - after == 36 * (3 * (384 * 32 + 32) + 32 * 384)  # q, k, v with bias; output
 
 
 def gold(one: Task) -> NDArray[np.float64]:
@@ -74,6 +78,13 @@ def test_the_card_tells_what_was_removed_and_what_it_costs(folder: Path) -> None
     assert str(folder) not in card
 
 
+def test_the_card_warns_that_only_headscope_and_its_snippet_load_the_folder(folder: Path) -> None:
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "`AutoModel.from_pretrained`, `pipeline` and `SentenceTransformer` cannot load" in card
+    with pytest.raises(RuntimeError, match="size"):
+        AutoModel.from_pretrained(folder)
+
+
 def test_the_onnx_file_gives_the_same(folder: Path) -> None:
     assert output_difference(load(folder), folder / "model.onnx") < 1e-4
 
@@ -83,7 +94,7 @@ def test_the_same_command_finds_it_done(folder: Path) -> None:
     choice, test = two_parts("tour")
     again = hs.prune(load("minilm"), test, choose=choice, keep=0.5, beside=(), out=folder,
                      progress=NoProgress())  # fmt: skip
-    assert again.record["status"] == "complete"
+    assert again.record.status == "complete"
     assert (folder / "model.safetensors").stat().st_mtime_ns == before
 
 
@@ -94,86 +105,108 @@ def test_models_without_all_heads_of_a_layer_go_to_onnx(family: str, tmp_path: P
 
 
 @pytest.fixture(scope="module")
-def work() -> Pruning:
+def curves() -> PruningCurves:
     choice, test = two_parts("tour")
-    made = Pruning(
-        HeldOut(load("minilm"), {TEST: test, CHOICE: choice}), beside=(Choice(Way.ABLATION),)
-    )
-    for way in made.ways:
-        made.harvest.merge(made.work(way))
-    return made
+    data = HeldOut(load("minilm"), {TEST: test, CHOICE: choice})
+    curves = PruningCurves(data, PruningTarget(keep=0.5, beside=("ablation",)).selections)
+    for selection in curves.selections:
+        curves.harvest.merge(curves.work(selection))
+    return curves
 
 
-def test_curves_are_what_switching_heads_off_gives(work: Pruning) -> None:
-    rows = [row for row in work.rows() if row["part"] == TEST and row["kept"] == 36]
-    data = work.data
-    for way in work.ways:
-        off = named(work.order(way)[:36], data.model.heads)
-        with hs.disable(data.model, off, "zero"):
+def test_curves_are_what_switching_heads_off_gives(curves: PruningCurves) -> None:
+    rows = [row for row in curves.rows() if row.part == TEST and row.kept == 36]
+    data = curves.data
+    for selection in curves.selections:
+        (order,) = curves.orders(selection)
+        with hs.disable(data.model, layer_head_pairs(order[:36], data.model.heads), "zero"):
             found = data.parts[TEST].predict(data.model, data.cases[TEST], Budget())
         for metric in data.parts[TEST].metrics:
-            (row,) = [r for r in rows if r["method"] == str(way) and r["metric"] == metric.name]
-            assert row["value"] == pytest.approx(metric(found, gold(data.parts[TEST])), abs=1e-6)
+            (row,) = [r for r in rows if (r.method, r.metric) == (str(selection), metric.name)]
+            assert row.value == pytest.approx(metric(found, gold(data.parts[TEST])), abs=1e-6)
 
 
-def test_what_may_be_lost_says_how_many_heads_go(work: Pruning) -> None:
-    tried = work.harvest.columns[f"tried {CHOICE} {work.by}"]
-    lost = {kept: -work.data.effect(one, CHOICE).delta
-            for kept, one in zip(work.points, tried, strict=True)}  # fmt: skip
+def test_what_may_be_lost_says_how_many_heads_go(curves: PruningCurves) -> None:
+    data, (order,) = curves.data, curves.orders(curves.by)
+    lost = {}
+    for kept in curves.points:
+        off = layer_head_pairs(order[: 72 - kept], data.model.heads)
+        lost[kept] = -data.effect(data.predict_without(off, CHOICE), CHOICE).delta
+    assert curves.losses() == pytest.approx(lost)
     for allowed in (0.0, 0.01, 0.03, 0.9):
-        kept = 72 - len(work.chosen(None, allowed))
-        assert all(lost[point] <= allowed for point in work.points if kept <= point < 72)
-        below = [point for point in work.points if point < kept]
+        kept = 72 - len(curves.removable(None, allowed))
+        assert all(lost[point] <= allowed for point in curves.points if kept <= point < 72)
+        below = [point for point in curves.points if point < kept]
         assert not below or lost[max(below)] > allowed
-    assert len(work.chosen(0.6, None)) == 72 - round(0.6 * 72)
+    assert len(curves.removable(0.6, None)) == 72 - round(0.6 * 72)
 
 
-def test_orders_follow_worth(work: Pruning) -> None:
-    chooser = Chooser(work.data.model, work.data.parts[CHOICE])
-    for way in (Way.IMPORTANCE, Way.ABLATION):
-        worth = chooser.worth(way)([])
-        assert work.order(Choice(way)) == np.argsort(worth, kind="stable").tolist()
-        assert sorted(work.order(Choice(way))) == list(range(72))
+def test_orders_follow_scores(curves: PruningCurves) -> None:
+    scorer = HeadScorer(curves.data.model, curves.data.parts[CHOICE])
+    for criterion in (Criterion.IMPORTANCE, Criterion.ABLATION):
+        scores = scorer.by(criterion)([])
+        (order,) = curves.orders(Selection(criterion))
+        assert order == np.argsort(scores, kind="stable").tolist()
+        assert sorted(order) == list(range(72))
 
 
 def test_heads_that_are_alone_in_their_layer_are_told_apart() -> None:
     torch.manual_seed(0)
     config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_attention_heads": 1})
     model = wrap(AutoModel.from_config(config), tokenizer())
-    worth = Chooser(model, task("tour", limit=8)).importance([])
-    assert len(set(worth.tolist())) == model.layers
+    scores = HeadScorer(model, task("tour", limit=8)).importance([])
+    assert len(set(scores.tolist())) == model.layers
 
 
-def test_worth_is_estimated_again_without_the_heads_that_went(work: Pruning) -> None:
-    chooser = Chooser(work.data.model, work.data.parts[CHOICE])
-    order = order_by(chooser.importance, 72, step=40)
-    first = order_by(chooser.importance, 72)[:40]
+def test_heads_are_scored_again_without_those_that_went(curves: PruningCurves) -> None:
+    scorer = HeadScorer(curves.data.model, curves.data.parts[CHOICE])
+    order = order_by(scorer.importance, 72, step=40)
+    first = order_by(scorer.importance, 72)[:40]
     assert order[:40] == first
-    worth = chooser.importance(first)
-    assert worth[first].max() == pytest.approx(0.0, abs=1e-9)  # nothing comes through them
-    rest = [head for head in np.argsort(worth, kind="stable").tolist() if head not in first]
+    again = HeadScorer(curves.data.model, curves.data.parts[CHOICE])
+    scores = again.importance(first)  # before the intact model was scored: order does not matter
+    assert scores.tolist() == scorer.importance(first).tolist()
+    assert scores[first].max() == pytest.approx(0.0, abs=1e-9)  # nothing comes through them
+    rest = [head for head in np.argsort(scores, kind="stable").tolist() if head not in first]
     assert order[40:72] == rest
 
 
 def test_once_and_for_all_stands_beside_again_and_again(minilm: Model) -> None:
     some = task("tour", limit=20)
-    found = hs.prune(minilm, some, keep=0.5, step=36, beside=(), progress=NoProgress())
-    methods = {row["method"] for row in found.removals.to_pylist()}
+    results = hs.prune(minilm, some, keep=0.5, step=36, beside=(), progress=NoProgress())
+    methods = {row.method for row in results.rows(REMOVALS)}
     assert methods == {"importance", "importance, again after 36"}
     orders = {
-        name: [(row["layer"], row["head"]) for row in found.removals.to_pylist()
-               if row["method"] == name] for name in methods
-    }  # fmt: skip
+        name: [(row.layer, row.head) for row in results.rows(REMOVALS, method=name)]
+        for name in methods
+    }
     assert orders["importance"][:36] == orders["importance, again after 36"][:36]
-    (panel,) = panels([found])
-    assert panel.columns == ("heads kept", "importance, again after 36", "importance")
+    (section,) = pruning_sections([results])
+    assert section.columns == ("heads kept", "importance, again after 36", "importance")
 
 
 def test_means_can_stand_for_heads(minilm: Model) -> None:
-    found = hs.prune(minilm, "tour", keep=0.25, how="mean", beside=(), progress=NoProgress())
-    assert found.record["pruned"]["difference"] < 1e-5
-    (panel,) = panels([found])
-    assert "75% of the heads removed (18 of 72 are left)" in panel.text[0]
+    results = hs.prune(minilm, "tour", keep=0.25, how="mean", beside=(), progress=NoProgress())
+    assert results.record.summary_as(PruningSummary).pruned.difference < 1e-5
+    (section,) = pruning_sections([results])
+    assert "75% of the heads removed (18 of 72 are left)" in section.text[0]
+
+
+def test_a_loss_beyond_the_limit_is_remarked(minilm: Model) -> None:
+    """`--max-drop 1%` said -2.2 points on held-out examples without a remark."""
+    results = hs.prune(minilm, "tour", max_drop=0.01, beside=(), progress=NoProgress())
+    summary = results.record.summary_as(PruningSummary)
+    change, intact = summary.pruned.test[0], summary.intact[0]
+    assert change.delta < -0.01
+    (warning,) = summary.warnings
+    assert warning == drop_warning(change, intact, 0.01)
+    assert f"{100 * change.delta:+.1f} points is a larger loss than --max-drop" in warning
+    assert warning in summary.claim
+    assert warning in next(pruning_sections([results])).text[0]
+    assert drop_warning(change, intact, -change.delta) is None
+    less_is_better = replace(intact, better=-1, share=False)
+    assert drop_warning(change, less_is_better, 0.01) is None
+    assert drop_warning(replace(change, delta=0.02), less_is_better, 0.01) is not None
 
 
 def test_a_pruned_model_can_be_fine_tuned_afterwards(tmp_path: Path) -> None:
@@ -184,32 +217,45 @@ def test_a_pruned_model_can_be_fine_tuned_afterwards(tmp_path: Path) -> None:
     model = wrap(AutoModelForSequenceClassification.from_config(config), tokenizer())
     choice, test = task(f"classify:{tmp_path / 'made.tsv'}").halves()
     assert isinstance(test, Classification)
-    found = hs.prune(model, test, choose=choice, keep=0.5, tune=2, beside=(), onnx=False,
-                     out=tmp_path / "tuned", progress=NoProgress())  # fmt: skip
-    about = found.record["pruned"]
-    assert about["difference"] < 1e-5  # before it learned again
-    assert about["tuned"][0]["n"] == len(test.examples)
+    results = hs.prune(
+        model,
+        test,
+        choose=choice,
+        keep=0.5,
+        tune=2,
+        beside=(),
+        onnx=False,
+        out=tmp_path / "tuned",
+        progress=NoProgress(),
+    )
+    pruned = results.record.summary_as(PruningSummary).pruned
+    assert pruned.difference < 1e-5  # before it was trained again
+    assert pruned.tuned is not None
+    assert pruned.tuned[0].n == len(test.examples)
     again = load(tmp_path / "tuned", top=Top.CLASSIFIER)
     predictions = test.predict(again, test.cases(again, test.examples, None), Budget())
-    assert test.metrics[0](predictions, np.array([test.classes.index(str(e.label))
-                                                  for e in test.examples])) == pytest.approx(
-        about["tuned"][0]["value"])  # fmt: skip
+    classes = np.array([test.classes.index(str(example.label)) for example in test.examples])
+    assert test.metrics[0](predictions, classes) == pytest.approx(pruned.tuned[0].value)
     assert not (tmp_path / "tuned" / "checkpoints").exists()
     assert not (tmp_path / "tuned" / "model.onnx").exists()
 
 
-def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
-    wishes: list[tuple[dict[str, Any], str]] = [
+def test_bad_targets_are_refused(minilm: Model, tmp_path: Path) -> None:
+    targets: list[tuple[dict[str, Any], str]] = [
         ({}, "say how many heads"),
         ({"keep": 0.5, "max_drop": 0.1}, "one of the two"),
         ({"keep": 60.0}, "0 to 1"),
+        ({"keep": float("nan")}, "0 to 1"),
+        ({"max_drop": 5.0}, "share of Spearman, 0 to 1"),
+        ({"max_drop": -0.1}, "0 or more"),
+        ({"max_drop": float("nan")}, "0 or more"),
         ({"keep": 0.5, "by": "magic"}, "importance, ablation, gates"),
-        ({"keep": 0.5, "by": "random"}, "not chosen by chance"),
+        ({"keep": 0.5, "by": "random"}, "not removed at random"),
         ({"keep": 0.5, "by": "gates", "step": 7}, "trained once"),
         ({"keep": 0.5, "tune": 1.0}, "needs a folder"),
         ({"keep": 0.5, "tune": 1.0, "out": tmp_path / "x"}, "nothing to train"),
     ]
-    for options, message in wishes:
+    for options, message in targets:
         with pytest.raises(HeadscopeError, match=message):
             hs.prune(minilm, "tour", progress=NoProgress(), **options)
     some = task("tour")
@@ -224,6 +270,7 @@ def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
     other = task(f"classify:{tmp_path / 'pairs.tsv'}")
     with pytest.raises(HeadscopeError, match="another kind of task"):
         hs.prune(minilm, pairs[0], choose=other, keep=0.5, progress=NoProgress())
+    PruningTarget(max_drop=5.0).check_metric(LOSS)  # nats, not a share
     with pytest.raises(HeadscopeError, match="penalties grow"):
         Schedule(penalties=(0.2, 0.1))
     (tmp_path / "mine.txt").write_text("x")
@@ -233,9 +280,30 @@ def test_bad_wishes_are_told(minilm: Model, tmp_path: Path) -> None:
         hs.prune(tiny("albert"), task("tour"), keep=0.5, progress=NoProgress())
 
 
+def test_the_command_finds_the_model_of_the_same_call(folder: Path) -> None:
+    from headscope.cli.main import app
+
+    before = (folder / "model.safetensors").stat().st_mtime_ns
+    command = ["prune", "minilm", "tour", "--keep", "50%", "--beside", "", "-o", str(folder)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert "36 of 72 are left" in " ".join(done.output.split())
+    assert (folder / "model.safetensors").stat().st_mtime_ns == before
+
+
 def test_bad_words_on_the_command_line(tmp_path: Path) -> None:
-    for words in (["--keep", "many"], ["--max-drop", "little"], ["--penalties", "1,x"]):
-        made = ["prune", "minilm", "tour", "-o", str(tmp_path / "x"), *words]
-        done = CliRunner().invoke(app, made if "--keep" in words else [*made, "--keep", "0.5"])
+    from headscope.cli.main import app
+
+    bad = (
+        ["--keep", "many"],
+        ["--max-drop", "little"],
+        ["--max-drop", "5"],
+        ["--penalties", "1,x"],
+    )
+    for words in bad:
+        command = ["prune", "minilm", "tour", "-o", str(tmp_path / "x"), *words]
+        if words[0] == "--penalties":
+            command += ["--keep", "0.5"]
+        done = CliRunner().invoke(app, command)
         assert done.exit_code != 0
     assert not (tmp_path / "x").exists()

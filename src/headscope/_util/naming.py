@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from headscope.errors import HeadscopeError
@@ -22,6 +22,18 @@ def head_name(layer: int | None, head: int | None = None) -> str:
     if layer is None:
         return "model"
     return f"L{layer}" if head is None else f"L{layer}.H{head}"
+
+
+def layer_head_pairs(numbers: Sequence[int], heads: int) -> list[tuple[int, int]]:
+    """(layer, head) of heads that are numbered through the layers.
+
+    Args:
+        heads: the number of heads in each layer.
+
+    >>> layer_head_pairs([0, 13], heads=12)
+    [(0, 0), (1, 1)]
+    """
+    return [divmod(number, heads) for number in numbers]
 
 
 def parse_heads(names: HeadNames, layers: int, heads: int) -> dict[int, list[int]]:

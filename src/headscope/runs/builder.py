@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from headscope.evidence import BEST, HEADS, BestHead, Statistic, Table, Unit, best_rows, head_rows
-from headscope.runs.record import AnalysisRecord, CorpusRecord, Record, StatisticRecord, Study
+from headscope.runs.record import (
+    AnalysisRecord,
+    CorpusRecord,
+    Record,
+    StatisticRecord,
+    Study,
+    as_json,
+)
 from headscope.runs.results import RunResults
 
 Row = TypeVar("Row")
@@ -85,9 +92,7 @@ class ResultBuilder:
         """Set what the experiment itself has to say: an instance of its summary dataclass."""
         assert is_dataclass(summary)
         assert not isinstance(summary, type)
-        self._summary = {
-            name: value for name, value in asdict(summary).items() if value is not None
-        }
+        self._summary = as_json(summary)
 
     def results(self, study: Study) -> RunResults:
         """Everything as tables, with the record that describes them."""

@@ -204,7 +204,7 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """As `run.json` has it."""
-        plain = {name: value for name, value in _plain(self).items() if name != "summary"}
+        plain = {name: value for name, value in as_json(self).items() if name != "summary"}
         return plain | self.summary
 
     @classmethod
@@ -245,22 +245,22 @@ def read_record(folder: Path) -> Record:
 
 def study_to_json(study: Study) -> dict[str, Any]:
     """A study as `run.json` has it: what does not apply is not there."""
-    plain: dict[str, Any] = json.loads(json.dumps(_plain(study)))
+    plain: dict[str, Any] = json.loads(json.dumps(as_json(study)))
     return plain
 
 
-def _plain(value: Any) -> Any:
-    """Dataclasses as dicts, without fields that are None or empty by default."""
+def as_json(value: Any) -> Any:
+    """Dataclasses as dicts, at any depth, without optional fields that are not set."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
-            each.name: _plain(getattr(value, each.name))
+            each.name: as_json(getattr(value, each.name))
             for each in dataclasses.fields(value)
             if not _unset(each, getattr(value, each.name))
         }
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [as_json(item) for item in value]
     return value
 
 

@@ -1,4 +1,4 @@
-"""A task on two parts of data: one to choose something by, one to state what the choice costs."""
+"""A task on two parts of data: one to choose heads by, one to state what the choice costs."""
 
 from __future__ import annotations
 
@@ -14,24 +14,36 @@ from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Effect, Paired, Resamples
+from headscope.experiments._shared.head_curves import CHOICE, TEST, PartSizes, ScoreChange
 from headscope.experiments._shared.identity import task_record
 from headscope.experiments.ablation.compute import mean_outputs
 from headscope.model import Model, Replacement, disable
-from headscope.tasks import Task
+from headscope.tasks import Task, two_parts
 
 Floats = NDArray[np.float64]
 BUDGET = Budget(2048, 2048 * 128)
-CHOICE, TEST = "choice", "test"
-"""The part of the data that heads are chosen on, and the part that had no say in it."""
+
+
+def choice_and_test(task: Task | str, choose: Task | None) -> tuple[Task, Task]:
+    """The task to choose by and the task to state the loss on.
+
+    Args:
+        choose: what to choose by; None: see `tasks.two_parts`.
+    """
+    if choose is None:
+        return two_parts(task) if isinstance(task, str) else task.halves()
+    if isinstance(task, str):
+        raise HeadscopeError("with a task to choose by, give the task itself (see headscope.task)")
+    return choose, task
 
 
 def check_apart(choice: Task, test: Task) -> None:
-    """What something is chosen by must be other data than what it is tried on, of the same kind."""
+    """Raise an error unless two tasks are of one kind, on different data."""
     first, second = task_record(choice), task_record(test)
     if (first.data.sha256, first.half) == (second.data.sha256, second.half):
         raise HeadscopeError(
-            f"{choice.name} to choose by is the very data that {test.name} is tried on; give other "
-            "data (--choose)"
+            f"{choice.name} to choose by is the very data that {test.name} is evaluated on; give "
+            "other data (--choose)"
         )
     if choice.top is not test.top or choice.metrics[0] is not test.metrics[0]:
         raise HeadscopeError(
@@ -42,10 +54,10 @@ def check_apart(choice: Task, test: Task) -> None:
 
 @dataclass
 class HeldOut:
-    """A model on the two parts of a task, by name; heads may be off.
+    """A model on the two parts of a task, by name; heads may be switched off.
 
     Attributes:
-        how: what a head gives that is off: zero, or its mean over the choosing data.
+        how: output substituted for a head that is off: zero, or its mean over the choosing data.
     """
 
     model: Model
@@ -69,32 +81,37 @@ class HeldOut:
 
     @property
     def metric(self) -> Metric:
-        """The metric that is looked at."""
+        """The metric that heads are chosen by."""
         return self.parts[TEST].metrics[0]
+
+    @property
+    def sizes(self) -> PartSizes:
+        """Examples of each part."""
+        return PartSizes(len(self.cases[CHOICE]), len(self.cases[TEST]))
 
     @cached_property
     def means(self) -> Tensor | None:
-        """(layer, head, size) what heads give on average on the choosing data, where asked for."""
+        """(layer, head, size) mean output of heads on the choosing data; None for `ZERO`."""
         if self.how is not Replacement.MEAN:
             return None
         return mean_outputs(self.model, self.parts[CHOICE], self.cases[CHOICE], BUDGET)
 
     @cached_property
     def intact(self) -> dict[str, Floats]:
-        """(case,) of each part what the intact model predicts."""
-        return {name: self.predicted(self.model, name) for name in self.parts}
+        """(case,) predictions of the intact model, by part."""
+        return {name: self.predict(self.model, name) for name in self.parts}
 
-    def predicted(self, model: Model, part: str) -> Floats:
-        """(case,) what another model with the same tokenizer predicts."""
+    def predict(self, model: Model, part: str) -> Floats:
+        """(case,) predictions of a model with the same tokenizer."""
         return self.parts[part].predict(model, self.cases[part], BUDGET)
 
-    def tried(
-        self, off: Sequence[tuple[int, int]], part: str, model: Model | None = None
+    def predict_without(
+        self, heads: Sequence[tuple[int, int]], part: str, model: Model | None = None
     ) -> Floats:
-        """(case,) what is predicted without some heads."""
+        """(case,) predictions without some heads, each a (layer, head) pair."""
         model = model or self.model
-        with disable(model, off, self.how, self.means):
-            return self.predicted(model, part)
+        with disable(model, heads, self.how, self.means):
+            return self.predict(model, part)
 
     def effect(self, predictions: Floats, part: str, metric: Metric | None = None) -> Effect:
         """What a metric gains by other predictions than the intact model's."""
@@ -103,10 +120,30 @@ class HeldOut:
         if key not in self._paired:
             cases = self.cases[part]
             gold = np.array([case.gold for case in cases])
-            drawn = Resamples([case.example.unit for case in cases], seed=self.seed)
-            self._paired[key] = Paired.of(metric, self.intact[part], gold, drawn)
+            resamples = Resamples([case.example.unit for case in cases], seed=self.seed)
+            self._paired[key] = Paired.of(metric, self.intact[part], gold, resamples)
         return self._paired[key].effect(predictions)
 
+    def score_changes(self, predictions: Floats, part: str) -> list[ScoreChange]:
+        """Every metric, with its paired difference from the intact model."""
+        task, changes = self.parts[part], []
+        for metric in task.metrics:
+            effect = self.effect(predictions, part, metric)
+            changes.append(
+                ScoreChange(
+                    task.name,
+                    metric.name,
+                    self.total,
+                    effect.value,
+                    effect.delta,
+                    effect.low,
+                    effect.high,
+                    len(predictions),
+                    effect.changed,
+                )
+            )
+        return changes
+
     def scores(self) -> list[Score]:
-        """The metrics of the intact model on the part that had no say (see `Task.score`)."""
+        """The metrics of the intact model on the held-out part (see `Task.score`)."""
         return self.parts[TEST].score(self.intact[TEST], self.cases[TEST], self.seed)

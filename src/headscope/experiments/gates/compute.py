@@ -1,88 +1,137 @@
-"""Paths of gates over growing penalties, with what the task keeps by the heads that stay open."""
+"""Gates over growing penalties, and what the task keeps by the heads that stay open."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict
 
 import numpy as np
 
-from headscope._util.progress import NoProgress, Progress
+from headscope._util.naming import layer_head_pairs
+from headscope._util.progress import Progress
+from headscope.errors import HeadscopeError
 from headscope.evidence import Harvest
-from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
-from headscope.experiments.gates.training import Gating, Schedule
-from headscope.experiments.pruning.orders import named
+from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, PruningRow
+from headscope.experiments._shared.held_out import HeldOut
+from headscope.experiments._shared.identity import model_record, task_record
+from headscope.experiments.base import Experiment, versions
+from headscope.experiments.gates.schedule import Schedule
+from headscope.experiments.gates.tables import GATES, GateRow, GatesSummary
+from headscope.experiments.gates.training import Gating
+from headscope.model import Model
+from headscope.runs import ResultBuilder, RunFolder, Study, run
+from headscope.tasks import Task
 
-Row = dict[str, Any]
-CHANCE, OPEN, TRIED = "chance", "open", "tried"
+CHANCE, OPEN, PREDICTIONS = "chance", "open", "predictions"
+"""Columns of the harvest, a row for each seed and penalty."""
 
 
-@dataclass
-class GatePaths:
-    """One path a seed; gates are trained on one part of the data, the task is tried on another."""
+class GatePaths(Experiment):
+    """Gates trained on one part of the data, once for each seed; the metric on the other part.
 
-    data: HeldOut
-    schedule: Schedule = field(default_factory=Schedule)
-    seeds: tuple[int, ...] = (0, 1, 2)
-    progress: Progress = field(default_factory=NoProgress)
+    Attributes:
+        seeds: of the paths.
+        seed: of the first path, and of the bootstrap.
+    """
 
-    def __post_init__(self) -> None:
-        data = self.data
-        self.gating = Gating(
-            data.model, data.parts[CHOICE], data.cases[CHOICE], self.schedule, self.progress
+    name = "gates"
+
+    def __init__(
+        self,
+        model: Model,
+        choice: Task,
+        test: Task,
+        *,
+        schedule: Schedule,
+        seeds: int = 3,
+        max_length: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if seeds < 1:
+            raise HeadscopeError(f"gates are trained with at least 1 seed, not {seeds}")
+        model.check_length(max_length)
+        self.model, self.parts, self.schedule = model, {TEST: test, CHOICE: choice}, schedule
+        self.seeds = range(seed, seed + seeds)
+        self.max_length, self.seed = max_length, seed
+
+    def study(self) -> Study:
+        """What identifies the run."""
+        options = {
+            "schedule": asdict(self.schedule),
+            "seeds": len(self.seeds),
+            "max_length": self.max_length,
+            "seed": self.seed,
+        }
+        return Study(
+            model_record(self.model),
+            versions(),
+            options,
+            experiment=self.name,
+            task=task_record(self.parts[TEST]),
+            choice=task_record(self.parts[CHOICE]),
         )
-        self.harvest = Harvest()
 
-    @property
-    def cost(self) -> int:
-        """Batches that gates learn from, over all paths."""
-        return self.gating.cost * len(self.seeds)
+    def prepare(self, progress: Progress) -> None:
+        """Encode both parts of the data."""
+        self.progress = progress
+        self.data = HeldOut(self.model, self.parts, max_length=self.max_length, seed=self.seed)
+        cases = self.data.cases[CHOICE]
+        self.gating = Gating(self.model, self.parts[CHOICE], cases, self.schedule, progress)
+
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Train the gates and turn their states into tables."""
+        title = f"{self.model.name} on {self.parts[TEST].name}: gates"
+        self.progress.begin(title, self.gating.cost * len(self.seeds))
+        harvest = run(self.seeds, self.work, folder, 0, self)
+        self.progress.end()
+        builder = ResultBuilder()
+        builder.add_rows(GATES, self._gate_rows(harvest))
+        builder.add_rows(PRUNING, self._curve(harvest))
+        builder.summarise(GatesSummary(self.data.scores(), self.data.sizes))
+        return builder
 
     def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done counts as done."""
-        done = len(harvest.columns[OPEN]) // len(self.schedule.penalties)
-        self.progress.advance(done * self.gating.cost)
+        """Count what an earlier process had done as done."""
+        paths = len(harvest.columns[OPEN]) // len(self.schedule.penalties)
+        self.progress.advance(paths * self.gating.cost)
 
     def work(self, seed: int) -> Harvest:
-        """A path, and what is predicted by the heads that are open at each of its steps."""
+        """One path, and the predictions by the heads that are open at each penalty."""
         harvest, steps = Harvest(), self.gating.path(seed)
-        heads = self.data.model.heads
         harvest.columns[CHANCE] = np.array([step.chance.ravel() for step in steps])
         harvest.columns[OPEN] = np.array([step.open.ravel() for step in steps], dtype=float)
-        harvest.columns[TRIED] = np.array(
+        closed = [
+            layer_head_pairs(np.flatnonzero(~step.open).tolist(), self.model.heads)
+            for step in steps
+        ]
+        harvest.columns[PREDICTIONS] = np.array(
             [
-                self.data.tried(named(np.flatnonzero(~step.open).tolist(), heads), TEST, step.model)
-                for step in steps
+                self.data.predict_without(heads, TEST, step.model)
+                for heads, step in zip(closed, steps, strict=True)
             ]
         )
         return harvest
 
-    def _steps(self) -> list[tuple[int, float]]:
+    def _seeds_and_penalties(self) -> list[tuple[int, float]]:
         return [(seed, penalty) for seed in self.seeds for penalty in self.schedule.penalties]
 
-    def rows(self) -> list[Row]:
-        """After all paths: one row per seed, penalty and head."""
-        heads, columns = self.data.model.heads, self.harvest.columns
-        return [
-            {"task": self.data.parts[TEST].name, "seed": seed, "penalty": penalty,
-             "layer": place // heads, "head": place % heads, "chance": float(chance[place]),
-             "open": bool(opened[place])}
-            for (seed, penalty), chance, opened in zip(
-                self._steps(), columns[CHANCE], columns[OPEN], strict=True
-            )
-            for place in range(self.data.total)
-        ]  # fmt: skip
+    def _gate_rows(self, harvest: Harvest) -> Iterator[GateRow]:
+        """One row per seed, penalty and head."""
+        task, heads, columns = self.parts[TEST].name, self.model.heads, harvest.columns
+        for (seed, penalty), chance, opened in zip(
+            self._seeds_and_penalties(), columns[CHANCE], columns[OPEN], strict=True
+        ):
+            for place in range(self.data.total):
+                layer, head = divmod(place, heads)
+                yield GateRow(
+                    task, seed, penalty, layer, head, float(chance[place]), bool(opened[place])
+                )
 
-    def curve(self) -> list[Row]:
-        """After all paths: the metrics with the heads that are open (see `PRUNING`); what is
-        drawn is the seed.
-        """
-        columns = self.harvest.columns
-        return [
-            {"method": "gates", "draw": seed, "part": TEST, "kept": int(opened.sum())}
-            | self.data.row(predictions, TEST, metric)
-            for (seed, _), opened, predictions in zip(
-                self._steps(), columns[OPEN], columns[TRIED], strict=True
-            )
-            for metric in self.data.parts[TEST].metrics
-        ]
+    def _curve(self, harvest: Harvest) -> Iterator[PruningRow]:
+        """The metrics by the open heads, one row per seed, penalty and metric."""
+        columns = harvest.columns
+        for (seed, _), opened, predictions in zip(
+            self._seeds_and_penalties(), columns[OPEN], columns[PREDICTIONS], strict=True
+        ):
+            for change in self.data.score_changes(predictions, TEST):
+                yield PruningRow.of(change, "gates", TEST, draw=seed, kept=int(opened.sum()))

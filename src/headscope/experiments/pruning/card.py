@@ -3,76 +3,100 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Iterator
 
-from headscope._util.naming import head_name
-from headscope.experiments.pruning.section import claim
+from headscope.evidence.metrics import Score
+from headscope.experiments._shared.head_curves import ScoreChange
+from headscope.experiments.pruning.tables import PrunedModel, PruningSummary
 from headscope.model import Model
 from headscope.model.pruned.snippet import loading_snippet
+from headscope.runs import Study
 
-Row = dict[str, Any]
-WHY = {
-    "importance": "the loss felt them least (Michel et al. 2019: the mean over examples of the "
-    "absolute derivative of the loss by a gate on the head, each layer's divided by its length)",
+REASONS = {
+    "importance": "the loss is least sensitive to them (Michel et al. 2019: the mean over examples "
+    "of the absolute derivative of the loss by a gate on the head, divided by the norm of its "
+    "layer)",
     "ablation": "the metric lost least without them, one at a time",
     "gates": "their gates closed first as open gates cost more (Voita et al. 2019: hard-concrete "
     "gates with an L0 penalty)",
 }
 
 
-def card(model: Model, study: Row, record: Row) -> str:
+def model_card(model: Model, study: Study, summary: PruningSummary) -> str:
     """The card as Markdown."""
-    about, options = record["pruned"], study["options"]
-    gone = about["heads"] - about["kept"]
-    before, after = about["parameters"]
-    speed = about["speed"]
-    again = "" if options["step"] is None else (
-        f"; what the others are worth was estimated again after every {options['step']}"
-    )  # fmt: skip
-    instead = (
-        "What they gave on average was added to the bias of the layer's output. "
-        if options["how"] == "mean" else ""
-    )  # fmt: skip
-    lines = [
-        f"# {study['model']['name']} without {gone} of its {about['heads']} attention heads", "",
-        f"For {study['task']['name']}. {claim(record)}", "",
-        "## What was removed, and why", "",
-        f"{gone} heads were removed because {WHY[about['by']]}{again}, on "
-        f"{record['sizes']['choice']:,} examples. {instead}"
-        "Layers and heads are counted from 0.", "",
-        *_by_layer(about["removed"]), "",
-        "## What it costs, and what it brings", "",
-        f"On {record['sizes']['test']:,} examples that had no part in choosing the heads:", "",
-        "| metric | intact | pruned | difference, 95% interval |",
-        "| --- | --- | --- | --- |",
-        *(_metric(one, other) for one, other in
-          zip(record["intact"], about.get("tuned", about["test"]), strict=True)), "",
-        f"- {before:,} parameters before, {after:,} after ({after / before:.1%}).",
-        f"- {speed['times']:.2f} times as fast [{speed['low']:.2f}, {speed['high']:.2f}], both "
-        "measured in turn on the machine that made it, texts of the task in batches.",
-        f"- Its outputs are those of the intact model with these heads off to "
-        f"{about['difference']:.0e} of the largest"
-        + (", before it was fine-tuned further." if "tuned" in about else "."),
-        *([f"- `model.onnx` gives the same outputs to {about['onnx']:.0e} (onnxruntime)."]
-          if "onnx" in about else []), "",
-        "## How to load it", "",
-        "`headscope.load(FOLDER)`, or without headscope:", "",
-        "```python", loading_snippet(model, "FOLDER"), "```", "",
-    ]  # fmt: skip
-    return "\n".join(lines)
+    pruned = summary.pruned
+    gone = pruned.heads - pruned.kept
+    sections = [
+        [f"# {study.model.name} without {gone} of its {pruned.heads} attention heads"],
+        [f"For {study.about.name}. {summary.claim}"],
+        ["## What was removed, and why"],
+        [_reason(study, summary)],
+        _by_layer(pruned.removed),
+        ["## What it costs, and what it brings"],
+        [f"On {summary.sizes.test:,} examples that had no part in choosing the heads:"],
+        _metrics(summary.intact, pruned.final),
+        list(_facts(pruned)),
+        ["## How to load it"],
+        [_loading(gone)],
+        ["```python", loading_snippet(model, "FOLDER"), "```"],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _metric(intact: Row, row: Row) -> str:
+def _reason(study: Study, summary: PruningSummary) -> str:
+    pruned, step = summary.pruned, study.options["step"]
+    again = "" if step is None else f"; the others were scored again after every {step} removals"
+    instead = ""
+    if study.options["how"] == "mean":
+        instead = "Their mean output was added to the bias of the layer's output projection. "
     return (
-        f"| {row['metric']} | {intact['value']:.3f} | {row['value']:.3f} | "
-        f"{row['delta']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}] |"
+        f"{pruned.heads - pruned.kept} heads were removed because {REASONS[pruned.by]}{again}, on "
+        f"{summary.sizes.choice:,} examples. {instead}Layers and heads are counted from 0."
     )
 
 
 def _by_layer(names: list[str]) -> list[str]:
-    """The heads that are gone, a line for each layer."""
+    """The removed heads, a line for each layer."""
     layers: dict[str, list[str]] = defaultdict(list)
     for name in names:
         layer, _, head = name.partition(".")
         layers[layer].append(head)
-    return [f"- {head_name(int(layer[1:]))}: {', '.join(some)}" for layer, some in layers.items()]
+    return [f"- {layer}: {', '.join(heads)}" for layer, heads in layers.items()]
+
+
+def _metrics(intact: list[Score], changes: list[ScoreChange]) -> list[str]:
+    return [
+        "| metric | intact | pruned | difference, 95% interval |",
+        "| --- | --- | --- | --- |",
+        *(
+            f"| {change.metric} | {score.value:.3f} | {change.value:.3f} | "
+            f"{change.delta:+.3f} [{change.low:+.3f}, {change.high:+.3f}] |"
+            for score, change in zip(intact, changes, strict=True)
+        ),
+    ]
+
+
+def _facts(pruned: PrunedModel) -> Iterator[str]:
+    before, after = pruned.parameters
+    yield f"- {before:,} parameters before, {after:,} after ({after / before:.1%})."
+    yield (
+        f"- {pruned.speed}, both measured in turn on the machine that made it, texts of the task "
+        "in batches."
+    )
+    tuned = ", before it was fine-tuned further" if pruned.tuned else ""
+    yield (
+        "- Its outputs are those of the intact model with these heads off to "
+        f"{pruned.difference:.0e} of the largest{tuned}."
+    )
+    if pruned.onnx is not None:
+        yield f"- `model.onnx` gives the same outputs to {pruned.onnx:.0e} (onnxruntime)."
+
+
+def _loading(gone: int) -> str:
+    if not gone:
+        return "`headscope.load(FOLDER)`, or without headscope:"
+    return (
+        "**`AutoModel.from_pretrained`, `pipeline` and `SentenceTransformer` cannot load this "
+        "folder** (they report a size mismatch): a transformers configuration has no place for "
+        "layers that lack heads. Load it with `headscope.load(FOLDER)`, or without headscope:"
+    )

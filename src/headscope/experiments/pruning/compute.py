@@ -1,170 +1,192 @@
-"""Pruning: what a task loses as heads go, in the order that each way of choosing gives.
-
-The order is chosen on one part of the data and the loss is stated on another. Until the heads are
-really removed they give nothing, or their mean over the choosing data, which is the same.
-"""
+"""Pruning: remove the heads that a task needs least, and measure what that costs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import shutil
+from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from headscope._util.progress import NoProgress, Progress
-from headscope.evidence import Harvest
-from headscope.experiments._shared.held_out import BUDGET, CHOICE, TEST, HeldOut
-from headscope.experiments.gates.training import Schedule
-from headscope.experiments.pruning import orders
-from headscope.experiments.pruning.orders import Choice, Chooser, Order, Way, named, order_by
-from headscope.model import Model, disable
-from headscope.model.pruned.onnx import real_tokens
+from headscope._util.atomic import explain_write_errors, write_text
+from headscope._util.naming import head_name, layer_head_pairs
+from headscope._util.progress import Progress
+from headscope.errors import HeadscopeError, ModelError
+from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, ScoreChange
+from headscope.experiments._shared.held_out import BUDGET, HeldOut
+from headscope.experiments._shared.identity import model_record, task_record
+from headscope.experiments.base import Experiment, versions
+from headscope.experiments.finetuning.compute import (
+    CHECKPOINTS,
+    Recipe,
+    Steps,
+    checkpoint_size,
+    saving,
+    size_of,
+    train,
+)
+from headscope.experiments.pruning.card import model_card
+from headscope.experiments.pruning.curves import PruningCurves
+from headscope.experiments.pruning.orders import Order
+from headscope.experiments.pruning.speed import model_speedup
+from headscope.experiments.pruning.tables import (
+    REMOVALS,
+    PrunedModel,
+    PruningSummary,
+    drop_warning,
+)
+from headscope.experiments.pruning.target import PruningTarget
+from headscope.model import Model, disable, remove, save
+from headscope.model.pruned.onnx import export_onnx, real_tokens
+from headscope.runs import ResultBuilder, RunFolder, Study, run
+from headscope.tasks import Classification, Regression, Task
 
-Floats = NDArray[np.float64]
-Row = dict[str, Any]
-SHARES = tuple(tenth / 10 for tenth in range(10))
-"""Shares of the heads that are kept, at which the task is tried."""
-DRAWS = 5
-"""Random orders."""
-SEEDS = 2
-"""Paths of gates whose mean is taken."""
+EQUAL = 1e-5
+"""Largest difference that counts as equal outputs, relative to the largest output."""
+ONNX = "model.onnx"
 
 
-@dataclass
-class Pruning:
-    """One model, one task on two parts of data, some ways of choosing heads.
+class Pruning(Experiment):
+    """One model without the heads that one task needs least.
 
-    Attributes:
-        by: what the heads are chosen by in the end; the others stand beside.
+    The run folder lies in the folder of the pruned model.
     """
 
-    data: HeldOut
-    by: Choice = field(default_factory=lambda: Choice(Way.IMPORTANCE))
-    beside: tuple[Choice, ...] = (Choice(Way.RANDOM),)
-    schedule: Schedule = field(default_factory=Schedule)
-    progress: Progress = field(default_factory=NoProgress)
+    name = "pruning"
 
-    def __post_init__(self) -> None:
-        self.ways = list(dict.fromkeys([self.by, *self.beside]))
-        self.points = sorted({round(share * self.total) for share in SHARES})
-        self.harvest = Harvest()
+    def __init__(self, model: Model, choice: Task, test: Task, target: PruningTarget) -> None:
+        if target.tune and not isinstance(choice, Classification | Regression):
+            raise HeadscopeError(f"{choice.name} has nothing to train; --tune needs a classifier")
+        target.check_metric(test.metrics[0])
+        model.check_length(target.max_length)
+        self.model, self.parts, self.target = model, {TEST: test, CHOICE: choice}, target
 
-    @property
-    def total(self) -> int:
-        """Heads of all layers."""
-        return self.data.total
-
-    @property
-    def cost(self) -> int:
-        """Orders, and sets of heads that are tried."""
-        return len(self.ways) + len(self.points) * sum(
-            (DRAWS if one.way is Way.RANDOM else 1) + (one == self.by) for one in self.ways
+    def study(self) -> Study:
+        """What identifies the pruning."""
+        return Study(
+            model_record(self.model),
+            versions(),
+            self.target.options(),
+            experiment=self.name,
+            task=task_record(self.parts[TEST]),
+            choice=task_record(self.parts[CHOICE]),
         )
 
-    def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done counts as done."""
-        done = sum(f"order {way}" in harvest.columns for way in self.ways)
-        tried = sum(len(one) for name, one in harvest.columns.items() if name.startswith("tried"))
-        self.progress.advance(done + tried)
+    def prepare(self, progress: Progress) -> None:
+        """Refuse a family whose heads cannot be removed; encode both parts of the data."""
+        remove(self.model, [(0, 0)])
+        self.progress, target = progress, self.target
+        how = target.replacement
+        self.data = HeldOut(self.model, self.parts, how, target.max_length, target.seed)
+        self.curves = PruningCurves(self.data, target.selections, target.schedule, progress)
 
-    def work(self, way: Choice) -> Harvest:
-        """The order that a choice gives, and what is predicted along it."""
-        harvest = Harvest()
-        found = self.orders(way)
-        self.progress.advance(1)
-        harvest.columns[f"order {way}"] = np.array(found, dtype=float)
-        for part in (TEST, CHOICE) if way == self.by else (TEST,):
-            tried = [
-                self.tried(order[: self.total - kept], part)
-                for order in found
-                for kept in self.points
-            ]
-            harvest.columns[f"tried {part} {way}"] = np.array(tried)
-        return harvest
+    def compute(self, folder: RunFolder | None) -> ResultBuilder:
+        """Draw the curves, choose heads, remove them, check, measure, save."""
+        self._draw_curves(folder)
+        gone = self.curves.removable(self.target.keep, self.target.max_drop)
+        network = remove(self.model, layer_head_pairs(gone, self.model.heads), self.data.means)
+        home = folder.path.parent if folder else None
+        pruned = self._measure(network, gone)
+        if self.target.tune and home:
+            self._tune(network, home)
+            pruned = replace(pruned, tuned=self._score(network))
+        if home:
+            pruned = replace(pruned, onnx=self._save(network, home))
+        summary = self._summary(pruned)
+        if home:
+            write_text(home / "README.md", model_card(network, self.study(), summary))
+        builder = ResultBuilder()
+        builder.add_rows(PRUNING, self.curves.rows())
+        builder.add_rows(REMOVALS, self.curves.removals())
+        builder.summarise(summary)
+        return builder
 
-    def orders(self, choice: Choice) -> list[Order]:
-        """One order; of random ones, several."""
-        if choice.way is Way.RANDOM:
-            return [orders.random(self.total, self.data.seed + draw) for draw in range(DRAWS)]
-        data, seeds = self.data, tuple(range(self.data.seed, self.data.seed + SEEDS))
-        chooser = Chooser(data.model, data.parts[CHOICE], data.max_length, self.schedule, seeds)
-        return [order_by(chooser.worth(choice.way), self.total, choice.step)]
+    def _draw_curves(self, folder: RunFolder | None) -> None:
+        curves, sizes = self.curves, self.data.sizes
+        self.progress.say(
+            f"{sizes.choice:,} examples to choose by, {sizes.test:,} others to state the loss"
+        )
+        self.progress.begin(f"{self.model.name} on {self.parts[TEST].name}", curves.cost)
+        curves.harvest = run(curves.selections, curves.work, folder, 0, curves)
+        self.progress.end()
 
-    def tried(self, gone: Sequence[int], part: str) -> Floats:
-        """(case,) what is predicted without some heads."""
-        found = self.data.tried(named(gone, self.data.model.heads), part)
-        self.progress.advance(1)
-        return found
+    def _measure(self, pruned: Model, gone: Order) -> PrunedModel:
+        """Describe a pruned model; raises an error where its outputs are not what they must be."""
+        data, by, total = self.data, self.curves.by, self.data.total
+        difference = output_difference(data, pruned, gone)
+        if difference > EQUAL:
+            raise ModelError(
+                f"the pruned model's outputs differ by {difference:.1e} from those of the "
+                "intact one with the same heads off; nothing was saved"
+            )
+        return PrunedModel(
+            by=str(by.criterion),
+            method=str(by),
+            kept=total - len(gone),
+            heads=total,
+            removed=[head_name(*pair) for pair in layer_head_pairs(sorted(gone), self.model.heads)],
+            difference=difference,
+            parameters=(parameter_count(self.model), parameter_count(pruned)),
+            speed=model_speedup(self.model, pruned, data.parts[TEST], data.cases[TEST]),
+            test=self._score(pruned),
+        )
 
-    def order(self, way: Choice, draw: int = 0) -> Order:
-        """After all work: an order."""
-        return [int(head) for head in self.harvest.columns[f"order {way}"][draw]]
+    def _score(self, pruned: Model) -> list[ScoreChange]:
+        """The metrics of a pruned model on the held-out part."""
+        return self.data.score_changes(self.data.predict(pruned, TEST), TEST)
 
-    def chosen(self, keep: float | None, max_drop: float | None) -> Order:
-        """After all work: the heads to go.
+    def _tune(self, pruned: Model, home: Path) -> None:
+        """Fine-tune a pruned model on the choosing data."""
+        task = self.parts[CHOICE]
+        assert isinstance(task, Classification | Regression)
+        recipe = Recipe(
+            epochs=self.target.tune, length=self.data.max_length or 128, seed=self.data.seed
+        )
+        steps = Steps(self.progress, f"{pruned.name}, pruned, on {task.name}")
+        with saving(home, checkpoint_size(pruned, recipe.epochs)):
+            train(pruned, task, recipe, home / CHECKPOINTS, steps)
 
-        Args:
-            keep: the share of heads to keep; or
-            max_drop: what the metric may lose on the choosing data: as many heads go as that
-                allows, and every smaller number of heads that was tried as well.
-        """
-        order = self.order(self.by)
-        if keep is not None:
-            return order[: self.total - round(keep * self.total)]
-        tried = self.harvest.columns[f"tried {CHOICE} {self.by}"]
-        least = self.total
-        for kept, predictions in sorted(zip(self.points, tried, strict=True), reverse=True,
-                                        key=lambda one: one[0]):  # fmt: skip
-            lost = -self.data.effect(predictions, CHOICE).delta * self.data.metric.better
-            if lost > (max_drop or 0.0):
-                break
-            least = kept
-        return order[: self.total - least]
+    def _save(self, pruned: Model, home: Path) -> float | None:
+        """Write the model; returns how far the ONNX file is from it, None without one."""
+        with saving(home, size_of(pruned.whole.parameters())):
+            save(pruned, home)
+        shutil.rmtree(home / CHECKPOINTS, ignore_errors=True)
+        if not self.target.onnx:
+            return None
+        try:
+            with explain_write_errors(home / ONNX):
+                return export_onnx(pruned, home / ONNX)
+        except ModelError as error:
+            self.progress.say(f"no ONNX file: {error}")
+            return None
 
-    def rows(self) -> list[Row]:
-        """After all work: one row per metric, way, draw, part and number of heads kept."""
-        return [
-            {"method": str(way), "draw": draw, "part": part, "kept": kept}
-            | self.data.row(predictions, part, metric)
-            for way in self.ways
-            for part in (TEST, CHOICE)
-            for draw, kept, predictions in self._curve(way, part)
-            for metric in self.data.parts[part].metrics
-        ]
+    def _summary(self, pruned: PrunedModel) -> PruningSummary:
+        intact, warnings = self.data.scores(), []
+        if self.target.max_drop is not None:
+            warning = drop_warning(pruned.final[0], intact[0], self.target.max_drop)
+            warnings = [warning] if warning else []
+        for warning in warnings:
+            self.progress.say(f"note: {warning}")
+        return PruningSummary(intact, self.data.sizes, pruned, warnings)
 
-    def _curve(self, way: Choice, part: str) -> list[tuple[int, int, Floats]]:
-        tried = self.harvest.columns.get(f"tried {part} {way}")
-        if tried is None:
-            return []
-        places = [(draw, kept) for draw in range(len(tried) // len(self.points))
-                  for kept in self.points]  # fmt: skip
-        return [(*place, one) for place, one in zip(places, tried, strict=True)]
 
-    def removals(self) -> list[Row]:
-        """After all work: in which order heads go."""
-        return [
-            {"method": str(way), "draw": draw, "place": place,
-             "layer": head // self.data.model.heads, "head": head % self.data.model.heads}
-            for way in self.ways
-            for draw in range(len(self.harvest.columns[f"order {way}"]))
-            for place, head in enumerate(self.order(way, draw))
-        ]  # fmt: skip
+@torch.inference_mode()
+def output_difference(data: HeldOut, pruned: Model, gone: Order) -> float:
+    """Largest difference of the last layer's outputs of a pruned model from those of the intact
+    one with the same heads off, relative to the largest output, or to 1 where that is more.
+    """
+    model = data.model
+    difference, largest, off = 0.0, 1.0, layer_head_pairs(gone, model.heads)
+    for batch in data.parts[TEST].batches(model, data.cases[TEST], BUDGET):
+        inputs = batch.inputs(model)
+        outputs = real_tokens(pruned.network(**inputs)[0], batch.batch.real)
+        with disable(model, off, data.how, data.means):
+            expected = real_tokens(model.network(**inputs)[0], batch.batch.real)
+        difference = max(difference, float((outputs - expected).abs().max()))
+        largest = max(largest, float(expected.abs().max()))
+    return difference / largest
 
-    @torch.inference_mode()
-    def difference(self, pruned: Model, gone: Sequence[int]) -> float:
-        """How far the last layer's outputs of a pruned model are from those of the intact one whose
-        heads are off, relative to the largest, or to 1 where that is more.
-        """
-        data, model = self.data, self.data.model
-        largest, size, off = 0.0, 1.0, named(gone, model.heads)
-        for batch in data.parts[TEST].batches(model, data.cases[TEST], BUDGET):
-            inputs = batch.inputs(model)
-            found = real_tokens(pruned.network(**inputs)[0], batch.batch.real)
-            with disable(model, off, data.how, data.means):
-                expected = real_tokens(model.network(**inputs)[0], batch.batch.real)
-            largest = max(largest, float((found - expected).abs().max()))
-            size = max(size, float(expected.abs().max()))
-        return largest / size
+
+def parameter_count(model: Model) -> int:
+    """Parameters of a model, with what is on top."""
+    return sum(parameter.numel() for parameter in model.whole.parameters())

@@ -1,136 +1,166 @@
-"""Pruning: what a task loses as heads go, which way of choosing is best, what was made."""
+"""Pruning: what a task loses as heads go, which criterion is best, what was made."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import altair as alt
 import numpy as np
 
+from headscope._util.naming import head_name
+from headscope.evidence.metrics import Score
+from headscope.experiments._shared.head_curves import PRUNING, TEST, PruningRow
+from headscope.experiments.pruning.tables import REMOVALS, PruningSummary
 from headscope.report.charts import COLOURS, Chart, Drawing
-from headscope.report.sections import Panel
-from headscope.runs import Results, rows_of
+from headscope.report.sections import Place, Section, card_lines, run_sections, summary_lines
+from headscope.report.views import View
+from headscope.runs import RunResults, Study
 
-Row = dict[str, Any]
 INKS = {"importance": COLOURS[0], "ablation": COLOURS[1], "gates": COLOURS[2], "random": "#777777"}
-"""One colour a way of choosing; the same estimated again after some heads has one of its own."""
-CURVES = alt.NamedData(name="curves")
-READING = (
+"""One colour a criterion; where it is computed again after some removals it has another."""
+CAPTION = (
     "Across: heads kept; up: the metric on data that had no part in choosing them, with 95% "
     "intervals of the paired difference; for random orders, the mean and the range of several."
 )
 
 
-def pruning(one: Results) -> Iterator[Panel]:
+@dataclass(frozen=True)
+class CurvePoint:
+    """The metric with some heads kept, and its interval, or its range over random orders."""
+
+    method: str
+    kept: int
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@run_sections(10)
+def pruning_sections(results: list[RunResults]) -> Iterator[Section]:
     """The curves of the task's first metric, and the model that was made."""
-    record = one.record
-    if "pruned" not in record:  # a path of gates has its own panel
-        return
-    intact, study = record["intact"][0], record["study"]
-    metric, total = intact["metric"], record["pruned"]["heads"]
-    rows = rows_of(one.pruning, metric=metric, part="test")
-    ways = tuple(dict.fromkeys(row["method"] for row in rows))
-    curves = [point for way in ways for point in _curve(rows, way, intact, total)]
-    guessing = "" if intact["nothing"] is None else " Dashed: always guessing the commonest class."
-    yield Panel(
-        f"Pruning: {study['model']['name']} for {study['task']['name']}",
-        [claim(record), *_said(record, study)],
+    for run in results:
+        if run.has(REMOVALS):
+            yield _pruning_section(run)
+
+
+def _pruning_section(run: RunResults) -> Section:
+    summary, study = run.record.summary_as(PruningSummary), run.record.study
+    intact = summary.intact[0]
+    rows = run.rows(PRUNING, metric=intact.metric, part=TEST)
+    methods = tuple(dict.fromkeys(row.method for row in rows))
+    points = [
+        point
+        for method in methods
+        for point in _curve(method, [row for row in rows if row.method == method], intact)
+    ]
+    guessing = "" if intact.nothing is None else " Dashed: always guessing the commonest class."
+    return Section(
+        f"Pruning: {study.model.name} for {study.about.name}",
+        [summary.claim, *_text(summary, study)],
         [
             Chart(
-                f"pruning-{metric}", f"{metric} as heads go", READING + guessing,
-                _drawing(metric, intact, list(ways)), other={"curves": curves},
+                f"pruning-{intact.metric}",
+                f"{intact.metric} as heads go",
+                CAPTION + guessing,
+                _drawing(intact, list(methods)),
+                other={"curves": [asdict(point) for point in points]},
             )
         ],
-        ("heads kept", *ways),
-        _table(curves),
-    )  # fmt: skip
-
-
-def claim(record: Row) -> str:
-    """Heads removed, points lost, times faster, with intervals."""
-    about = record["pruned"]
-    row = about.get("tuned", about["test"])[0]
-    share, speed = 1 - about["kept"] / about["heads"], about["speed"]
-    scale, unit, style = (
-        (100, " points", "+.1f") if record["intact"][0]["share"] else (1, "", "+.3f")
-    )
-    delta, low, high = (f"{scale * row[key]:{style}}" for key in ("delta", "low", "high"))
-    tuned = ", after fine-tuning," if "tuned" in about else ""
-    return (
-        f"{share:.0%} of the heads removed ({about['kept']} of {about['heads']} are left){tuned} "
-        f"by {about['method']}; {row['metric']} {delta}{unit} [{low}, {high}] on "
-        f"{row['n']:,} examples that had no part in the choice; {speed['times']:.2f} times as "
-        f"fast [{speed['low']:.2f}, {speed['high']:.2f}]."
+        ("heads kept", *methods),
+        _lines(points, methods),
     )
 
 
-def _said(record: Row, study: Row) -> Iterator[str]:
-    about, sizes = record["pruned"], record["sizes"]
-    before, after = about["parameters"]
+def _text(summary: PruningSummary, study: Study) -> Iterator[str]:
+    pruned, sizes = summary.pruned, summary.sizes
+    before, after = pruned.parameters
     yield (
-        f"Heads were chosen on {sizes['choice']:,} examples and tried on {sizes['test']:,} others. "
+        f"Heads were chosen on {sizes.choice:,} examples and evaluated on {sizes.test:,} others. "
         f"{before:,} parameters before, {after:,} after ({after / before:.1%}). The pruned model's "
-        f"outputs are those of the intact one with the same heads off to "
-        f"{about['difference']:.0e} of the largest."
+        "outputs are those of the intact one with the same heads off to "
+        f"{pruned.difference:.0e} of the largest."
     )
-    step = study["options"]["step"]
-    if step is not None:
-        yield f"What heads are worth was estimated again after every {step} that went."
+    if study.options["step"] is not None:
+        yield f"Heads were scored again after every {study.options['step']} removals."
 
 
-def _curve(rows: list[Row], way: str, intact: Row, total: int) -> Iterator[Row]:
-    """The points of one way, the intact model first."""
-    mine = [row for row in rows if row["method"] == way]
-    if not mine:
-        return
-    whole = intact["value"]
-    yield {"way": way, "kept": total, "value": whole, "low": whole, "high": whole}
-    for kept in sorted({row["kept"] for row in mine}, reverse=True):
-        some = [row for row in mine if row["kept"] == kept]
-        values = [row["value"] for row in some]
-        low, high = (
-            (min(values), max(values))
-            if len(some) > 1
-            else (whole + some[0]["low"], whole + some[0]["high"])
-        )
-        yield {"way": way, "kept": kept, "value": float(np.mean(values)), "low": low, "high": high}
+def _curve(method: str, rows: list[PruningRow], intact: Score) -> Iterator[CurvePoint]:
+    """The points of one method, the intact model first."""
+    whole = intact.value
+    yield CurvePoint(method, rows[0].heads, whole, whole, whole)
+    for kept in sorted({row.kept for row in rows}, reverse=True):
+        draws = [row for row in rows if row.kept == kept]
+        values = [row.value for row in draws]
+        low, high = whole + draws[0].low, whole + draws[0].high
+        if len(draws) > 1:
+            low, high = min(values), max(values)
+        yield CurvePoint(method, kept, float(np.mean(values)), low, high)
 
 
-def _table(curves: list[Row]) -> list[tuple[str, ...]]:
-    ways = list(dict.fromkeys(point["way"] for point in curves))
-    found = {(point["way"], point["kept"]): point for point in curves}
+def _lines(points: list[CurvePoint], methods: tuple[str, ...]) -> list[tuple[str, ...]]:
+    by_place = {(point.method, point.kept): point for point in points}
     return [
-        (str(kept), *(
-            f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
-            for one in (found[way, kept] for way in ways)
-        ))
-        for kept in sorted({point["kept"] for point in curves}, reverse=True)
-    ]  # fmt: skip
+        (str(kept), *(str(by_place[method, kept]) for method in methods))
+        for kept in sorted({point.kept for point in points}, reverse=True)
+    ]
 
 
-def _drawing(metric: str, intact: Row, ways: list[str]) -> Drawing:
-    colour = alt.Color(
-        "way:N", title="chosen by", sort=ways,
-        scale=alt.Scale(domain=ways, range=[INKS.get(way, COLOURS[3]) for way in ways]),
-        legend=alt.Legend(symbolOpacity=1),
-    )  # fmt: skip
-    base = alt.Chart(CURVES).encode(
+def _drawing(intact: Score, methods: list[str]) -> Drawing:
+    inks = [INKS.get(method, COLOURS[3]) for method in methods]
+    base = alt.Chart(alt.NamedData(name="curves")).encode(
         x=alt.X("kept:Q", title="heads kept", scale=alt.Scale(reverse=True, nice=False)),
-        color=colour,
+        color=alt.Color(
+            "method:N",
+            title="chosen by",
+            sort=methods,
+            scale=alt.Scale(domain=methods, range=inks),
+            legend=alt.Legend(symbolOpacity=1),
+        ),
     )
-    up = alt.Y("value:Q", title=metric, scale=alt.Scale(zero=False))
-    tooltip = [alt.Tooltip("way:N", title="chosen by"), alt.Tooltip("kept:Q", title="heads kept"),
-               alt.Tooltip("value:Q", title=metric, format=".3f"),
-               alt.Tooltip("low:Q", title="from", format=".3f"),
-               alt.Tooltip("high:Q", title="to", format=".3f")]  # fmt: skip
+    y = alt.Y("value:Q", title=intact.metric, scale=alt.Scale(zero=False))
+    tooltip = [
+        alt.Tooltip("method:N", title="chosen by"),
+        alt.Tooltip("kept:Q", title="heads kept"),
+        alt.Tooltip("value:Q", title=intact.metric, format=".3f"),
+        alt.Tooltip("low:Q", title="from", format=".3f"),
+        alt.Tooltip("high:Q", title="to", format=".3f"),
+    ]
     layers = [
         base.mark_area(opacity=0.13).encode(y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_line().encode(y=up),
-        base.mark_circle(size=45).encode(y=up, tooltip=tooltip),
+        base.mark_line().encode(y=y),
+        base.mark_circle(size=45).encode(y=y, tooltip=tooltip),
     ]
-    if intact["nothing"] is not None:
-        floor = alt.Chart(alt.Data(values=[{"value": intact["nothing"]}]))
+    if intact.nothing is not None:
+        floor = alt.Chart(alt.Data(values=[{"value": intact.nothing}]))
         layers.append(floor.mark_rule(strokeDash=[4, 3], color="#777").encode(y="value:Q"))
     drawing: Drawing = alt.layer(*layers).properties(width=420, height=280)
     return drawing
+
+
+@card_lines(70)
+def removal_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+    """When each head would go, and whether it went."""
+    for run in results:
+        if not run.has(REMOVALS):
+            continue
+        pruned, task = run.record.summary_as(PruningSummary).pruned, run.record.study.about.name
+        for row in run.rows(REMOVALS, method=pruned.method):
+            gone = head_name(row.layer, row.head) in pruned.removed
+            yield (
+                (row.layer, row.head),
+                f"for {task} it would go as number {row.place + 1} of {pruned.heads} by "
+                f"{pruned.method}; with {pruned.kept} kept it {'is removed' if gone else 'stays'}",
+            )
+
+
+@summary_lines(20)
+def price_lines(view: View, results: list[RunResults]) -> Iterator[str]:
+    """What can go at what price, where the model was pruned."""
+    for run in results:
+        if run.has(REMOVALS):
+            claim = run.record.summary_as(PruningSummary).claim
+            yield f"What can go, for {run.record.study.about.name}: {claim}"

@@ -1,15 +1,15 @@
-"""How much faster one model is than another, measured side by side."""
+"""Speed of a pruned model, measured in turn with the intact one."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from headscope.experiments._shared.held_out import BUDGET
+from headscope.experiments.pruning.tables import Speedup
 from headscope.model import Model
 from headscope.tasks import Case, Task
 
@@ -17,17 +17,8 @@ ROUNDS = 11
 CASES = 64
 
 
-@dataclass(frozen=True)
-class Speed:
-    """How many times faster, with the bounds of a 95% interval over rounds."""
-
-    times: float
-    low: float
-    high: float
-
-
-def compared(before: Callable[[], object], after: Callable[[], object]) -> Speed:
-    """How many times faster the second is: the median over rounds that take both in turn.
+def measure_speedup(before: Callable[[], object], after: Callable[[], object]) -> Speedup:
+    """How many times as fast the second is: the median over rounds that run both in turn.
 
     The interval is of the median, by resampling rounds.
     """
@@ -35,29 +26,29 @@ def compared(before: Callable[[], object], after: Callable[[], object]) -> Speed
     ratios = []
     for turn in range(ROUNDS):
         both = [(0, before), (1, after)]
-        spent = [0.0, 0.0]
+        seconds = [0.0, 0.0]
         for place, work in both if turn % 2 else reversed(both):
             start = time.perf_counter()
             work()
-            spent[place] = time.perf_counter() - start
-        ratios.append(spent[0] / spent[1])
-    drawn = np.random.default_rng(0).choice(ratios, (1000, len(ratios)))
-    low, high = np.quantile(np.median(drawn, 1), [0.025, 0.975])
-    return Speed(float(np.median(ratios)), float(low), float(high))
+            seconds[place] = time.perf_counter() - start
+        ratios.append(seconds[0] / seconds[1])
+    resampled = np.random.default_rng(0).choice(ratios, (1000, len(ratios)))
+    low, high = np.quantile(np.median(resampled, 1), [0.025, 0.975])
+    return Speedup(float(np.median(ratios)), float(low), float(high))
 
 
-def speed_of(intact: Model, pruned: Model, task: Task, cases: list[Case]) -> Speed:
-    """How many times faster a pruned model is on the first cases of a task."""
+def model_speedup(intact: Model, pruned: Model, task: Task, cases: list[Case]) -> Speedup:
+    """How many times as fast a pruned model is on the first cases of a task."""
     batches = task.batches(intact, cases[:CASES], BUDGET)
 
-    def work(model: Model) -> Callable[[], None]:
+    def forward(model: Model) -> Callable[[], None]:
         def once() -> None:
             with torch.inference_mode():
                 for batch in batches:
                     model.network(**batch.inputs(model))
             if model.network.device.type != "cpu":
-                torch.accelerator.synchronize()  # else only the asking would be timed
+                torch.accelerator.synchronize()  # otherwise only the launch would be timed
 
         return once
 
-    return compared(work(intact), work(pruned))
+    return measure_speedup(forward(intact), forward(pruned))

@@ -1,0 +1,119 @@
+"""What pruning writes: curves, the order in which heads go, and the model that was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headscope.evidence import Int32, Table
+from headscope.evidence.metrics import Score
+from headscope.experiments._shared.head_curves import PartSizes, ScoreChange
+from headscope.runs.record import OPTIONAL
+
+
+@dataclass(frozen=True)
+class RemovalRow:
+    """When a head goes.
+
+    Attributes:
+        method: how heads were selected; draw: which of several random orders.
+        place: in the order, 0 goes first.
+    """
+
+    method: str
+    draw: Int32
+    place: Int32
+    layer: Int32
+    head: Int32
+
+
+REMOVALS = Table("removals", RemovalRow)
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """How many times as fast, with a 95% interval over rounds."""
+
+    times: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.times:.2f} times as fast [{self.low:.2f}, {self.high:.2f}]"
+
+
+@dataclass(frozen=True)
+class PrunedModel:
+    """The model that was made.
+
+    Attributes:
+        by: the criterion; method: the criterion and how often it was computed.
+        kept: heads that are left, of `heads`; removed: the names of the others.
+        difference: largest difference of its outputs from those of the intact model with the same
+            heads off, relative to the largest output.
+        parameters: of the intact model and of the pruned one.
+        test: its metrics on the held-out part; tuned: the same after fine-tuning.
+        onnx: largest difference of the outputs of the ONNX file.
+    """
+
+    by: str
+    method: str
+    kept: int
+    heads: int
+    removed: list[str]
+    difference: float
+    parameters: tuple[int, int]
+    speed: Speedup
+    test: list[ScoreChange]
+    tuned: list[ScoreChange] | None = None
+    onnx: float | None = None
+
+    @property
+    def final(self) -> list[ScoreChange]:
+        """The metrics of the model as it was saved."""
+        return self.tuned or self.test
+
+
+@dataclass(frozen=True)
+class PruningSummary:
+    """What pruning has to say besides its rows.
+
+    Attributes:
+        intact: the metrics of the intact model on the held-out part.
+        sizes: examples of each part.
+        warnings: what a reader must know before using the model.
+    """
+
+    intact: list[Score]
+    sizes: PartSizes
+    pruned: PrunedModel
+    warnings: list[str] = field(default_factory=list, metadata=OPTIONAL)
+
+    @property
+    def claim(self) -> str:
+        """Heads removed, points lost, times as fast, with intervals; then the warnings."""
+        pruned, unit = self.pruned, self.intact[0].difference_unit
+        change, share = pruned.final[0], 1 - pruned.kept / pruned.heads
+        tuned = ", after fine-tuning," if pruned.tuned else ""
+        claim = (
+            f"{share:.0%} of the heads removed ({pruned.kept} of {pruned.heads} are left){tuned} "
+            f"by {pruned.method}; {change.metric} {_points(change.delta, self.intact[0])} "
+            f"{unit.interval(change.low, change.high)} on {change.n:,} examples that had no part "
+            f"in the choice; {pruned.speed}."
+        )
+        return " ".join([claim, *(f"Note: {warning}." for warning in self.warnings)])
+
+
+def drop_warning(change: ScoreChange, intact: Score, max_drop: float) -> str | None:
+    """A warning where the loss on the held-out part exceeds what was allowed on the other."""
+    if -change.delta * intact.better <= max_drop:
+        return None
+    allowed = _points(-max_drop * intact.better, intact)
+    return (
+        f"{change.metric} {_points(change.delta, intact)} is a larger loss than --max-drop allows "
+        f"({allowed}); the limit was applied to the examples that heads were chosen by, and this "
+        "is the loss on held-out examples"
+    )
+
+
+def _points(difference: float, score: Score) -> str:
+    return f"{100 * difference:+.1f} points" if score.share else f"{difference:+.3f}"
