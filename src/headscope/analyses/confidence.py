@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @analysis("confidence")

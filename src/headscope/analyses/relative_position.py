@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.evidence.role_rule import CLARK, RoleRule
 from headscope.model import Batch, LayerAttention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WIDTH = 8
 OFFSETS = tuple(f"{offset:+d}" if offset else "0" for offset in range(-WIDTH, WIDTH + 1))

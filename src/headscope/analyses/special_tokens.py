@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.evidence.role_rule import CLARK, OURS, RoleRule
 from headscope.model import Batch, LayerAttention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 KEYS = ("first", "separator", "stop", "punctuation", "other")
 QUERIES = ("from all", "from separator", "from other")

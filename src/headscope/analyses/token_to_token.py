@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.linguistic_features import features_of
 from headscope.corpus import Annotation, Example, Pieces
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention, WordAttention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 GROUPS = (
     "noun to pronoun", "pronoun to noun", "verb to subject", "subject to verb",

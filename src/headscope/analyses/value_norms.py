@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import torch
-
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.evidence import Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.errors import ModelError
 from headscope.model.batch import Batch
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.words import WordAttention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Result = TypeVar("Result")
 

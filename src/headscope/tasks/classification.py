@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from torch import Tensor, nn
 
+from headscope._util.tensors import torch
 from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import ACCURACY, Metric
-from headscope.model import Model, Top
+from headscope.model import Top
 from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task, golds
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headscope.model import Model
 
 
 class Classification(Task):
@@ -58,7 +63,9 @@ class Classification(Task):
 
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         logits: Tensor = model.whole(**inputs).logits
-        return nn.functional.cross_entropy(logits.float(), golds(batch).long(), reduction="none")
+        return torch.nn.functional.cross_entropy(
+            logits.float(), golds(batch).long(), reduction="none"
+        )
 
     def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         """The logit of the class that is predicted."""

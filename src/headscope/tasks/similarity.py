@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.corpus import Corpus, Example
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import PEARSON, SPEARMAN, Metric
-from headscope.model import Model, Top
+from headscope.model import Top
 from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds, graded
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headscope.model import Model
 
 
 class Similarity(Task):

@@ -7,13 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses._linking.chance import Rates, from_sources, from_targets
 from headscope.analyses._linking.offsets import FIXED, Offsets, best_fixed
 from headscope.analyses._linking.questions import Questions, ask
@@ -22,6 +21,9 @@ from headscope.corpus import Conventions, Example, Link, Pieces, bucket_of
 from headscope.corpus.shown import rank
 from headscope.evidence import BestHead, Exemplar, Exemplars, Null, Statistic, Tally, Unit
 from headscope.model import Batch, LayerAttention, WordAttention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DIRECTIONS = ("row", "column", "head-row")
 """Whom the source looks at; who looks at the source; whom the target looks at (Voita's)."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.model.attention import STRIDE, band, in_band
 from headscope.model.hooks.workspace import Workspace
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NEAR = 3
 """Offsets that make a diagonal."""
@@ -136,7 +137,7 @@ class Above(NamedTuple):
     floor: float
 
 
-Measures = Iterator[tuple[str, Tensor | Above]]
+Measures: TypeAlias = "Iterator[tuple[str, Tensor | Above]]"
 """Names and what is measured: (example, head), or (example, head, query), whose mean counts."""
 
 
@@ -316,7 +317,7 @@ def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Ten
     )  # fmt: skip
     found = {name: measured for part in parts for name, measured in part()}
     above = {name: one for name, one in found.items() if isinstance(one, Above)}
-    plain = {name: one for name, one in found.items() if isinstance(one, Tensor)}
+    plain = {name: one for name, one in found.items() if isinstance(one, torch.Tensor)}
     rows = {name: one for name, one in plain.items() if one.dim() == 3}
     stacked = torch.stack([*(one.ratio for one in above.values()), *rows.values()], 1)
     floors = stacked.new_tensor([one.floor for one in above.values()]).view(-1, 1, 1)
