@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from headscope._util.tensors import torch
-from headscope.corpus import Corpus, Example
+from headscope.corpus import Corpus, Example, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import ACCURACY, Metric
 from headscope.model import Top
 from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task, golds
+from headscope.tasks.registry import TaskRequest, register_task
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,3 +85,9 @@ class Classification(Task):
                 f"{model.name} tells {size} classes apart and {self.name} has "
                 f"{len(self.classes)}; fine-tune it first (headscope finetune)"
             )
+
+
+@register_task("classify:FILE")
+def make_classification(request: TaskRequest) -> Task:
+    """The labels of a file."""
+    return Classification(request.name, read(request.data, limit=request.limit))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from headscope._util.tensors import torch
-from headscope.corpus import Corpus, Example
+from headscope.corpus import Corpus, Example, read
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS, Metric
 from headscope.model import Top
 from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds
+from headscope.tasks.registry import TaskRequest, register_task
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -104,3 +105,10 @@ def _only(projection: torch.nn.Module, asked: Tensor) -> Iterator[None]:
         yield
     finally:
         handle.remove()
+
+
+@register_task("masked-lm:DATA")
+def make_masked_lm(request: TaskRequest) -> Task:
+    """Masked words of any corpus."""
+    corpus = read(request.data, limit=request.limit, part=request.part, glue_dir=request.glue_dir)
+    return MaskedLM(request.name, corpus, request.seed)
