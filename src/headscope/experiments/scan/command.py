@@ -68,7 +68,7 @@ def scan_verb(
     out: options.Out,
     corpora: CorpusOptions,
     analyses: AnalysisOptions,
-    list_: Annotated[
+    list_: Annotated[  # noqa: ARG001  # its callback prints
         bool,
         typer.Option(
             "--list", help="List the analyses and exit.", callback=print_analyses, is_eager=True
