@@ -89,13 +89,14 @@ def _declared() -> dict[tuple[str, str], Parameter]:
 def _parameter(name: str, field: dataclasses.Field[Any], kind: Any) -> Parameter:
     flag = f"--{name}-{field.name}".replace("_", "-")
     several = get_origin(kind) is tuple
+    default = "" if kind is bool or several else rf" \[default: {field.default}]"
     if kind is bool and field.default:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     option = typer.Option(
         flag,
-        help=str(field.metadata.get("help", "")),
+        help=f"{field.metadata.get('help', '')}{default}",
         metavar="WORD,WORD,...|@FILE" if several else None,
-        show_default=str(field.default) if kind is not bool and not several else False,
+        show_default=False,
         rich_help_panel=f"Options of {name}",
     )
     return Parameter(

@@ -78,27 +78,32 @@ def analysis_names(text: str | None) -> list[str] | None:
     return names
 
 
-ModelName = Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A hub id, a folder, or 'minilm'.")]
 DataNames = Annotated[
     list[str],
-    typer.Argument(help="Corpora: a path, READER:PATH, glue/TASK, 'tour' or 'tour-pairs'."),
+    typer.Argument(
+        metavar="DATA...", help="Corpora: a path, READER:PATH, glue/TASK, 'tour' or 'tour-pairs'."
+    ),
 ]
 TaskName = Annotated[
     str,
     typer.Argument(
-        help="glue/NAME, similarity:FILE, classify:FILE, imdb:FOLDER, masked-lm:DATA, or 'tour'."
+        metavar="TASK",
+        help="glue/NAME, similarity:FILE, classify:FILE, imdb:FOLDER, masked-lm:DATA, or 'tour'.",
     ),
 ]
-Runs = Annotated[list[Path], typer.Argument(help="Run folders.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 Out = Annotated[
     Path, typer.Option("-o", "--out", help="Run folder; an interrupted run is resumed.")
 ]
-Only = Annotated[str | None, typer.Option(help="Names of analyses, with commas [default: all].")]
+Only = Annotated[
+    str | None, typer.Option(help="Names of analyses, with commas.", show_default="all")
+]
 Limit = Annotated[
     int | None, typer.Option(min=1, help="Use only the first N texts or examples.", metavar="N")
 ]
 GlueDir = Annotated[
-    Path | None, typer.Option(help="Folder with GLUE's TSV files [default: the hub].")
+    Path | None, typer.Option(help="Folder with GLUE's TSV files.", show_default="the hub")
 ]
 Part = Annotated[str, typer.Option(help="Part of the task's data to evaluate on.")]
 MaxLength = Annotated[
@@ -119,8 +124,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables
 Choose = Annotated[
     str | None,
     typer.Option(
-        help="Another task, or another part of GLUE, to choose heads by "
-        "[default: GLUE's train part, or half of the documents]."
+        help="Another task, or another part of GLUE, to choose heads by.",
+        show_default="GLUE's train part, or half of the documents",
     ),
 ]
 ChooseLimit = Annotated[

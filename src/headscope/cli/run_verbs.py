@@ -19,7 +19,9 @@ from headscope.cli.app import print_version, verb
     examples=("roles RUN", "roles RUN ablation-run relevance-run --all", "roles RUN --json"),
 )
 def roles_verb(
-    runs: Annotated[list[Path], typer.Argument(help="A scan, and other runs of its model.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="A scan, and other runs of its model.")
+    ],
     every: Annotated[
         bool, typer.Option("--all", help="Describe every head, not only the most specialised.")
     ] = False,
@@ -49,7 +51,10 @@ def report_verb(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="HTML file to write [default: report.html in the run folder]."
+            "-o",
+            "--out",
+            help="HTML file to write.",
+            show_default="report.html in the run folder",
         ),
     ] = None,
     figures: options.Figures = None,

@@ -23,8 +23,11 @@ from headscope.experiments.scan.command import CorpusOptions
     ),
 )
 def compare_verb(
-    base: options.ModelName,
-    tuned: Annotated[str, typer.Argument(help="The fine-tuned model.")],
+    base: Annotated[
+        str,
+        typer.Argument(metavar="BASE", help="The model before fine-tuning: a hub id or a folder."),
+    ],
+    tuned: Annotated[str, typer.Argument(metavar="TUNED", help="The fine-tuned model.")],
     data: options.DataNames,
     out: options.Out,
     corpora: CorpusOptions,

@@ -25,7 +25,8 @@ from headscope.cli.app import verb
 def finetune_verb(
     model: options.ModelName,
     tasks: Annotated[
-        list[str], typer.Argument(help="Tasks: glue/NAME, classify:FILE or imdb:FOLDER.")
+        list[str],
+        typer.Argument(metavar="TASK...", help="Tasks: glue/NAME, classify:FILE or imdb:FOLDER."),
     ],
     out: Annotated[
         Path,

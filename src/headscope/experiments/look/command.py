@@ -22,7 +22,7 @@ from headscope.cli.app import verb
 )
 def look_verb(
     model: options.ModelName,
-    text: Annotated[str, typer.Argument(help="The text to look at.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to look at.")],
     pair: Annotated[
         str | None, typer.Option(help="A second text, read together with the first.")
     ] = None,

@@ -25,7 +25,7 @@ GIB = 1 << 30
 )
 def probe_verb(
     model: options.ModelName,
-    train: Annotated[str, typer.Argument(help="Treebank to train on.")],
+    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Treebank to train on.")],
     out: options.Out,
     test: Annotated[
         str | None,
@@ -36,12 +36,14 @@ def probe_verb(
     ] = None,
     dev: Annotated[
         str | None,
-        typer.Option(help="Treebank for early stopping [default: a tenth of TRAIN's documents]."),
+        typer.Option(
+            help="Treebank for early stopping.", show_default="a tenth of TRAIN's documents"
+        ),
     ] = None,
     train_documents: Annotated[
         str | None,
         typer.Option(
-            help="Train only on documents whose id matches, such as 'wsj_00*,wsj_01[[0-5]*'."
+            help="Train only on documents whose id matches, such as 'wsj_00*,wsj_01[0-5]*'."
         ),
     ] = None,
     test_documents: Annotated[
@@ -51,7 +53,8 @@ def probe_verb(
     vectors: Annotated[
         Path | None,
         typer.Option(
-            help="Word vectors: GloVe's text format or npz [default: the model's input embeddings]."
+            help="Word vectors: GloVe's text format or npz.",
+            show_default="the model's input embeddings",
         ),
     ] = None,
     seeds: Annotated[
