@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +12,18 @@ from headscope.cli import options
 from headscope.cli.app import verb
 from headscope.cli.run import TwoPartRun
 from headscope.experiments.gates.command import PENALTIES, Penalties, parse_penalties
+
+
+@dataclass(frozen=True)
+class PruningRun(TwoPartRun):
+    """The same, written to the folder of a model."""
+
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="Folder of the pruned model; an interrupted run is resumed."
+        ),
+    ]
 
 
 @verb(
@@ -22,7 +36,7 @@ from headscope.experiments.gates.command import PENALTIES, Penalties, parse_pena
     ),
 )
 def prune_verb(
-    run: TwoPartRun,
+    run: PruningRun,
     keep: Annotated[
         str | None, typer.Option(help="Share of heads to keep, such as 60% or 0.6.")
     ] = None,
