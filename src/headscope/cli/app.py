@@ -58,8 +58,13 @@ def verb(
     return add
 
 
-def make_app() -> typer.Typer:
-    """The program with all verbs that are registered."""
+def make_app(typed: str | None = None) -> typer.Typer:
+    """The program with all verbs that are registered.
+
+    Args:
+        typed: the verb that will be run; the others are listed without their options, some of which
+            take time to collect. None: all verbs have their options.
+    """
     app = typer.Typer(
         help="What the attention heads of a transformer do, with evidence on every number.",
         no_args_is_help=True,
@@ -76,8 +81,17 @@ def make_app() -> typer.Typer:
             entry.name,
             rich_help_panel=entry.group,
             epilog="\n\n".join(lines) if entry.examples else None,
-        )(report_errors(expand_groups(entry.function)))
+            help=entry.function.__doc__,
+        )(
+            report_errors(expand_groups(entry.function))
+            if typed in (None, entry.name)
+            else _not_typed
+        )
     return app
+
+
+def _not_typed() -> None:
+    """Stands for the function of a verb that is listed only."""
 
 
 def print_version(wanted: bool = True) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from headscope._util.plugins import load_experiment_modules, plugin_failures
 from headscope.cli.app import make_app
 from headscope.cli.errors import warn
@@ -12,7 +14,8 @@ def main() -> None:
     from headscope.cli import run_verbs  # noqa: F401  # registers roles, report, doctor, version
 
     load_experiment_modules("command")
-    app = make_app()
+    words = (word for word in sys.argv[1:] if not word.startswith("-"))
+    app = make_app(next(words, ""))
     for failure in plugin_failures():
         warn(failure)
     app(prog_name="headscope")
