@@ -28,7 +28,7 @@ from headscope.experiments.scan.passes import Options
 from headscope.model import Model, wrap
 from headscope.report.charts import heat_map, spec
 from headscope.report.page import write_report
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs.found import Found
 from tests.browser import installed
 from tests.tiny import network
@@ -265,7 +265,7 @@ def test_relations_antecedents_and_arcs_are_there(
 
 
 def test_figures_are_real_pictures(demo: Found, tmp_path: Path) -> None:
-    one = replace(View(demo, "tour", "trained"))
+    one = replace(CorpusView(demo, "tour", "trained"))
     rows = one.of(one.headlines[0])
     drawing = spec(heat_map(rows, "share")) | {"datasets": {"heads": rows}}
     (tmp_path / "map.png").write_bytes(vl_convert.vegalite_to_png(drawing))

@@ -18,7 +18,7 @@ from headscope.errors import HeadscopeError, InputError
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.model.attention import Band, Request, View
+from headscope.model.attention import Band, Request, CorpusView
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
@@ -169,7 +169,7 @@ def test_a_new_analysis_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
         def make_tallies(self) -> None:
             self.own = Mean(self.shape)
 
-        def ask(self, view: View) -> dict[str, Request]:
+        def ask(self, view: CorpusView) -> dict[str, Request]:
             return {"own": Band(0, over=view.tokens.real)}
 
         def statistics(self) -> Iterator[Statistic]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -33,9 +34,13 @@ def load_plugins(group: str) -> tuple[object, ...]:
         try:
             loaded.append(point.load())
         except Exception as error:  # a stranger's code may raise anything, and must not break ours
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            _failures.append(f"plug-in {point.name!r} ({point.value}) was left out: {reason}")
+            _note_failure(f"plug-in {point.name!r} ({point.value})", error)
     return tuple(loaded)
+
+
+def _note_failure(what: str, error: Exception) -> None:
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    _failures.append(f"{what} was left out: {reason}")
 
 
 def plugin_failures() -> list[str]:
@@ -87,3 +92,20 @@ def experiment_packages() -> tuple[str, ...]:
     ]
     plugins = (plugin for plugin in load_plugins("experiments") if isinstance(plugin, ModuleType))
     return (*names, *(plugin.__name__ for plugin in plugins))
+
+
+@cache
+def load_experiment_modules(name: str) -> None:
+    """Import one module of every experiment that has it; importing it registers what it brings.
+
+    What fails to import is left out and reported in one line (see `plugin_failures`).
+
+    Args:
+        name: `command`, for the verbs of the command line.
+    """
+    for package in experiment_packages():
+        try:
+            if find_spec(f"{package}.{name}") is not None:
+                import_module(f"{package}.{name}")
+        except Exception as error:
+            _note_failure(f"{package}.{name}", error)

@@ -7,6 +7,8 @@ import time
 from threading import Lock
 from typing import TYPE_CHECKING, Self
 
+from headscope._util.printable import printable
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -52,7 +54,7 @@ class ProgressLines(Progress):
     visible = True
 
     def say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
         self.text, self.total, self.done, self.lock = text, total, done, Lock()
@@ -84,7 +86,7 @@ class ProgressBar(Progress):
 
         self.console = Console(stderr=True)
         self.bars = columns.Progress(
-            columns.TextColumn("{task.description}"),
+            columns.TextColumn("{task.description}", markup=False),
             columns.BarColumn(),
             columns.MofNCompleteColumn(),
             columns.TimeElapsedColumn(),
@@ -102,10 +104,10 @@ class ProgressBar(Progress):
         self.bars.stop()
 
     def say(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print(printable(text), highlight=False, markup=False)
 
     def begin(self, text: str, total: int, done: int = 0) -> None:
-        self.task = self.bars.add_task(text, total=total, completed=done)
+        self.task = self.bars.add_task(printable(text), total=total, completed=done)
 
     def advance(self, amount: int) -> None:
         if self.task is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Arc, Inputs, Scene, analysis
 from headscope.corpus import Annotation, Pieces, stable_hash
 from headscope.corpus.mentions import BASELINES, TYPES, Entity, entities
@@ -17,6 +17,9 @@ from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, T
 from headscope.evidence.role_rule import OURS, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 GROUPS = ("all", *TYPES)
 HEADLINES = {"all": "antecedents of mentions", "pronoun": "antecedents of pronouns"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses._families.tables import DISTANCES, FAMILIES, Distance, Relative
 from headscope.analyses.base import Analysis, analysis, option
 from headscope.corpus import Pieces, stable_hash
@@ -17,6 +17,9 @@ from headscope.evidence import Layout, Statistic, Tally, Unit, estimate, familie
 from headscope.evidence.divergence import divergences
 from headscope.model import Batch
 from headscope.model.attention import Request, Rows, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FOLDED = 32
 """Buckets of evidence: a matrix of all pairs is kept for each, so they are fewer than usual."""

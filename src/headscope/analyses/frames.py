@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Arc, Scene, analysis, option
 from headscope.corpus import Annotation, Frame, Pieces, stable_hash
 from headscope.corpus.frames import Place, chosen, elsewhere, place
@@ -17,6 +17,9 @@ from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, U
 from headscope.evidence.role_rule import OURS, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Rows, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SHOWN = 6
 GROUP = ""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis, option
 from headscope.corpus import Annotation
 from headscope.corpus.features import FEATURES, features
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.model import Batch
 from headscope.model.attention import ANY, Received, Request, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 GROUPS = (*FEATURES, "first", "separator")
 QUERIES = ("from all", "from first")

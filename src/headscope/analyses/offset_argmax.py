@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.relative_position import OFFSETS, WIDTH
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import VOITA, RoleRule
 from headscope.model.attention import Band, Largest, Request, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 HEADLINES = {
     "-1": "largest weight on the previous token",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from headscope._util.tensors import torch
 from headscope.analyses._shapes.classifier import SHAPES, classifier
 from headscope.analyses._shapes.counterparts import counterpart_features
 from headscope.analyses._shapes.features import features

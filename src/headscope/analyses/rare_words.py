@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.corpus import Pieces
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import OURS, VOITA, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import ANY, Largest, Request, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 GROUPS = ("rarest", "two rarest")
 HEADLINES = {"rarest": "largest weight on the rarest word"}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Inputs, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import LENS, OURS, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PLACES = ("previous", "duplicate", "induction", "first")
 HEADLINES = {

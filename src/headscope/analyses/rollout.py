@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.model import Batch
 from headscope.model.attention import Mass, Request, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 GROUPS = ("itself", "first", "separator", "punctuation", "other words")
 ROWS = ("from all tokens", "from the first token")

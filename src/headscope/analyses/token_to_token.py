@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.linguistic_features import features_of
 from headscope.corpus import Annotation, Example, Pieces
@@ -16,6 +16,9 @@ from headscope.evidence import Mean, Statistic, Tally, Unit
 from headscope.model import Batch
 from headscope.model.attention import At, Band, Request, Seen, View
 from headscope.model.words import Units
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 GROUPS = (
     "noun to pronoun",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import torch
-
+from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.model.attention import ANY, Norms, Request, Seen, View

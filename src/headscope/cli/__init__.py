@@ -1,5 +1,5 @@
-"""The command line: options, error messages, terminal output."""
+"""The command line: options, error messages, terminal output.
 
-from headscope.cli.main import app, main
-
-__all__ = ["app", "main"]
+Nothing here is named after an experiment or an analysis: every experiment brings its verb in a
+`command.py` of its own, and what it prints is what is registered.
+"""

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
+import re
+from importlib.metadata import PackageNotFoundError, entry_points, requires, version
 from pathlib import Path
 
-import torch
-
-from headscope.analyses import analyses
-from headscope.corpus import read
-from headscope.corpus.readers import readers
-from headscope.errors import HeadscopeError
-from headscope.model import bundled
-from headscope.model.adapters import families
-
-PACKAGES = (
-    "headscope",
-    "torch",
-    "transformers",
-    "safetensors",
-    "numpy",
-    "scipy",
-    "pyarrow",
+from headscope._util.plugins import (
+    GROUPS,
+    experiment_packages,
+    load_experiment_modules,
+    load_plugins,
+    plugin_failures,
 )
-EXTRAS = ("pandas", "polars", "wordfreq")
+from headscope.errors import HeadscopeError
+
+DEVELOPMENT = "dev"
+"""The extra of those who work on headscope itself."""
 
 
 def examine() -> dict[str, str | list[str]]:
@@ -34,11 +27,20 @@ def examine() -> dict[str, str | list[str]]:
     >>> "headscope" in examine()["packages"][0]
     True
     """
-    return {
+    from headscope.analyses import analyses
+    from headscope.corpus import read
+    from headscope.corpus.readers import readers
+    from headscope.model import families
+    from headscope.tasks import task_kinds
+
+    required, extras = _requirements()
+    findings: dict[str, str | list[str]] = {
         "python": f"{platform.python_version()} on {platform.platform()}",
-        "packages": [_installed(name) for name in PACKAGES],
-        "extras": [_installed(name) for name in EXTRAS],
-        "devices": [f"cpu ({torch.get_num_threads()} threads)", *_accelerators()],
+        "packages": [_installed(name) for name in ("headscope", *required)],
+        "extras": [
+            f"{extra}: {', '.join(map(_installed, names))}" for extra, names in extras.items()
+        ],
+        "devices": _devices(),
         "bundled model": _bundled(),
         "models": _folder("HEADSCOPE_MODELS"),
         "data": _folder("HEADSCOPE_DATA"),
@@ -46,7 +48,24 @@ def examine() -> dict[str, str | list[str]]:
         "families": list(families()),
         "readers": list(readers()),
         "analyses": list(analyses()),
+        "tasks": [kind.form for kind in task_kinds().values()],
+        "experiments": [package.rpartition(".")[2] for package in experiment_packages()],
     }
+    return findings | {"plug-ins": _plugins()}
+
+
+def _requirements() -> tuple[list[str], dict[str, list[str]]]:
+    """The packages that headscope needs, and those of each extra, by its own metadata."""
+    required: list[str] = []
+    extras: dict[str, list[str]] = {}
+    for line in requires("headscope") or []:
+        name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
+        if extra is None:
+            required.append(name)
+        elif extra[1] != DEVELOPMENT:
+            extras.setdefault(extra[1], []).append(name)
+    return required, extras
 
 
 def _installed(name: str) -> str:
@@ -56,17 +75,36 @@ def _installed(name: str) -> str:
         return f"{name} (not installed)"
 
 
-def _accelerators() -> list[str]:
-    found = [f"cuda:{n} {torch.cuda.get_device_name(n)}" for n in range(torch.cuda.device_count())]
-    return found + (["mps"] if torch.backends.mps.is_available() else [])
+def _devices() -> list[str]:
+    import torch
+
+    count = torch.cuda.device_count()
+    devices = [f"cuda:{number} {torch.cuda.get_device_name(number)}" for number in range(count)]
+    mps = ["mps"] if torch.backends.mps.is_available() else []
+    return [f"cpu ({torch.get_num_threads()} threads)", *devices, *mps]
 
 
 def _bundled() -> str:
+    from headscope.model import bundled
+
     try:
         bundled.folder()
     except HeadscopeError as error:
         return str(error)
-    return f"{bundled.NAME}: there, its sha256 is right"
+    return f"{bundled.NAME}: installed, its sha256 is right"
+
+
+def _plugins() -> list[str]:
+    """The plug-ins of other packages, then those that failed to load and why."""
+    for group in GROUPS:
+        load_plugins(group)
+    load_experiment_modules("command")
+    points = [
+        f"{point.name} ({group}: {point.value})"
+        for group in GROUPS
+        for point in entry_points(group=f"headscope.{group}")
+    ]
+    return [*points, *plugin_failures()]
 
 
 def _folder(variable: str) -> str | list[str]:

@@ -1,130 +1,134 @@
-"""What the verbs of the command line share: how they fail, their options, how they end."""
+"""Options that several verbs share, each declared once."""
 
 from __future__ import annotations
 
-import functools
-import json
-import sys
+import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, ParamSpec
+from typing import Annotated, TypeVar
 
 import typer
-from rich.console import Console
 
-from headscope._util.interrupt import interruptible
-from headscope._util.progress import progress_for_terminal
-from headscope.cli.show import show
-from headscope.errors import HeadscopeError
-from headscope.runs.found import Found
-
-app = typer.Typer(
-    help="What the attention heads of a transformer do, with evidence on every number.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-P = ParamSpec("P")
+LARGEST_SEED = 2**32 - 1
+"""The largest that numpy takes."""
+Item = TypeVar("Item")
 
 
-def plainly(command: Callable[P, None]) -> Callable[P, None]:
-    """Whatever a user can mend is told in one sentence, with a non-zero exit."""
-
-    @functools.wraps(command)
-    def run(*arguments: P.args, **options: P.kwargs) -> None:
-        try:
-            with interruptible():
-                command(*arguments, **options)
-        except HeadscopeError as error:
-            fail(str(error), 1)
-        except KeyboardInterrupt:
-            fail("interrupted; the same command goes on where it stopped", 130)
-        except MemoryError:
-            fail("not enough memory; try a smaller --max-length", 1)
-
-    return run
+def finite(value: float | None) -> float | None:
+    """Refuse what is not a number (a callback of options)."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number.")
+    return value
 
 
-def fail(message: str, code: int) -> NoReturn:
-    """Say what is wrong and stop."""
-    print(f"headscope: {message}", file=sys.stderr)
-    raise typer.Exit(code)
+def finite_number(text: str) -> float:
+    """A number from its text; a ValueError for one that is not finite.
+
+    >>> finite_number("2e-5")
+    2e-05
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
-Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, mps.")]
-Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
-Part = Annotated[str, typer.Option(help="The part of the task to try it on.")]
-Seed = Annotated[int, typer.Option(help="For whatever is drawn at random.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-MaxLength = Annotated[
-    int | None,
-    typer.Option(help="Cut texts to so many pieces; unset, a text beyond the limit is an error."),
+def comma_list(text: str, kind: Callable[[str], Item], what: str) -> list[Item]:
+    """The items of a list that is written with commas.
+
+    Args:
+        kind: what turns the text of an item into an item, such as `int`.
+        what: the items in words, for the message about a list that cannot be read.
+
+    >>> comma_list("0, 1,2", int, "whole numbers")
+    [0, 1, 2]
+    """
+    try:
+        return [kind(item.strip()) for item in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a list of {what} with commas.") from None
+
+
+def share(text: str) -> float:
+    """A share, written `0.5%` or `0.005`.
+
+    >>> share("0.5%"), share("0.6")
+    (0.005, 0.6)
+    """
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{text!r} is not a share such as 0.5% or 0.005.")
+    return value
+
+
+def analysis_names(text: str | None) -> list[str] | None:
+    """The value of `--only`: names with commas; None: all analyses.
+
+    >>> analysis_names("focus, patterns")
+    ['focus', 'patterns']
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise typer.BadParameter("name at least one analysis (see headscope scan --list).")
+    return names
+
+
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A hub id, a folder, or 'minilm'.")]
+DataNames = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...", help="Corpora: a path, READER:PATH, glue/TASK, 'tour' or 'tour-pairs'."
+    ),
 ]
-RandomWeights = Annotated[
-    bool, typer.Option("--random-weights", help="Add the same architecture, untrained.")
-]
-Weights = Annotated[
-    str, typer.Option(help="What is analysed: 'attention', or 'norm': weighted by value norms.")
-]
-Figures = Annotated[
-    Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.")
-]
-
-
 TaskName = Annotated[
     str,
     typer.Argument(
-        help="glue/mrpc and its sisters, similarity:FILE, classify:FILE, imdb:FOLDER, "
-        "masked-lm:DATA, or 'tour'."
+        metavar="TASK",
+        help="glue/NAME, similarity:FILE, classify:FILE, imdb:FOLDER, masked-lm:DATA, or 'tour'.",
     ),
 ]
-GlueDir = Annotated[
-    Path | None, typer.Option(help="The folder with GLUE's TSV files; unset, the hub is asked.")
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+Out = Annotated[
+    Path, typer.Option("-o", "--out", help="Run folder; an interrupted run is resumed.")
 ]
-Out = Annotated[Path, typer.Option("-o", "--out", help="The run folder; the same one resumes.")]
-Only = Annotated[str | None, typer.Option(help="Names of analyses, with commas.")]
-Limit = Annotated[int | None, typer.Option(help="Only the first so many texts or examples.")]
+Only = Annotated[
+    str | None, typer.Option(help="Names of analyses, with commas.", show_default="all")
+]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Use only the first N texts or examples.", metavar="N")
+]
+GlueDir = Annotated[
+    Path | None, typer.Option(help="Folder with GLUE's TSV files.", show_default="the hub")
+]
+Part = Annotated[str, typer.Option(help="Part of the task's data to evaluate on.")]
+MaxLength = Annotated[
+    int | None,
+    typer.Option(
+        help="Truncate texts to this many tokens; if unset, a text beyond the model's limit is an "
+        "error."
+    ),
+]
 MinCount = Annotated[int, typer.Option(min=1, help="Leave out relations with fewer instances.")]
-ModelName = Annotated[str, typer.Argument(help="A hub id, a folder, or 'minilm'.")]
-
-
-def told() -> dict[str, Any]:
-    """What every verb that makes a run hands over: who is shown how far it is, and the command."""
-    return {"progress": progress_for_terminal(), "command": ["headscope", *sys.argv[1:]]}
-
-
-def finish(found: Found, out: Path, figures: Path | None, as_json: bool) -> None:
-    """Print what was found, and where the report is."""
-    page = (out / "report.html").resolve()
-    if not page.exists():
-        found.report(page)
-    if figures is not None:
-        found.figures(figures)
-    if as_json:
-        print(json.dumps(summary(found, page), indent=2))
-        return
-    show(found, Console())
-    print(page)
-
-
-def summary(found: Found, page: Path) -> dict[str, Any]:
-    """What `--json` prints."""
-    return {
-        "report": str(page),
-        "model": found.record["study"]["model"],
-        "best": {
-            name: [{"best head for": line.text} | line.row for line in lines]
-            for name, lines in found.lines()
-        },
-        "relations": {
-            name: {
-                one.name: {way: best.accuracy for way, best in one.ways.items()}
-                for one in found.relations(name)
-            }
-            for name in found.corpora
-        },
-        "left_out": found.record["left_out"],
-        "intact": found.record.get("intact", []),
-        "effects": found.effects() if found.ablation.num_rows else [],
-    }
+Device = Annotated[str, typer.Option(help="Device to run the model on: cpu, cuda or mps.")]
+Dtype = Annotated[str, typer.Option(help="Precision of the weights: float32, bfloat16 or float16.")]
+Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Random seed.")]
+Figures = Annotated[
+    Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Choose = Annotated[
+    str | None,
+    typer.Option(
+        help="Another task, or another part of GLUE, to choose heads by.",
+        show_default="GLUE's train part, or half of the documents",
+    ),
+]
+ChooseLimit = Annotated[
+    int | None,
+    typer.Option(min=1, help="Use only the first N examples of --choose.", metavar="N"),
+]

@@ -1,190 +1,197 @@
-"""What was found, as tables on a terminal."""
+"""Results on a terminal: tables and sentences of whatever is registered.
+
+What is printed comes from corpora, labels and file names: it is data, never markup, and control
+characters are left out (`Screen` prints nothing in any other way).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from headscope._util.naming import head_name
-from headscope.analyses._linking import section as tables
-from headscope.report import numbers as summary
-from headscope.report.head_cards import cards, striking
-from headscope.report.head_roles import labelled, roles
-from headscope.report.model_summary import portrait
-from headscope.report.panels import panels
-from headscope.report.views import views
-from headscope.runs import Results
-from headscope.runs.found import Found
+from headscope._util.printable import printable
 
-SHOWN = 12
-"""Roles and labels that are listed; the report has all."""
+if TYPE_CHECKING:
+    from headscope.report.sections import Section
+    from headscope.report.views import CorpusView
+    from headscope.runs import RunResults
+
+LISTED = 12
+"""Roles of heads that are listed; the report has all."""
+ROWS = 25
+"""Rows of a table that are printed; the report has all."""
 BROAD = 60
 """Tables with longer cells are left to the report."""
 LONG = 18
 """Cells that are longer may be broken into lines where the terminal is narrow."""
 
 
-def show(found: Found, console: Console) -> None:
-    """Print the most striking heads, and the papers' tables where the annotation allows them."""
-    model = found.record["study"]["model"]["name"]
-    for name, lines in found.lines():
-        _print(
-            console,
-            f"{model} on {name}",
-            summary.COLUMNS,
-            [line.cells for line in lines],
-        )
-        for analysis in tables.LINKING:
-            _relations(found, name, analysis, console)
-        _antecedents(found, name, console)
-        _labels(found, name, console)
-        _boards(found, name, console)
-        for analysis, reason in found.record["left_out"].get(name, {}).items():
-            console.print(f"left out: {analysis} ({reason})", highlight=False)
-    _across(found, console)
-    for panel in panels([found]):
-        _print(console, panel.title, panel.columns, panel.rows)
-        for text in panel.text:
-            console.print(text, highlight=False)
+class Screen:
+    """Prints results on a terminal."""
 
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console()
 
-def _print(
-    console: Console, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
-) -> None:
-    if not rows:
-        return
-    cells = [(column, *(row[place] for row in rows)) for place, column in enumerate(columns)]
-    long = [max(map(len, some[1:])) > LONG for some in cells]
-    needed = [
-        max(len(word) for cell in some for word in (cell.split() if broken else [cell]))
-        for some, broken in zip(cells, long, strict=True)
-    ]
-    framed = sum(needed) + 3 * len(columns) + 1 <= console.width
-    table = Table(title=title)
-    if not framed:  # closer, and lines are broken rather than cut
-        table = Table(title=title, box=None, pad_edge=False, collapse_padding=True)
-    for place, column in enumerate(columns):
-        table.add_column(
-            column,
-            justify="right" if place > 1 and not long[place] else "left",
-            no_wrap=framed and not long[place],
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    def line(self, text: str, style: str = "") -> None:
+        """Print a sentence."""
+        self.console.print(Text(printable(text), style=style))
 
+    def path(self, path: Path) -> None:
+        """Print a path on a line of its own, however long it is."""
+        self.console.print(Text(printable(str(path))), soft_wrap=True)
 
-def _relations(found: Found, corpus: str, analysis: str, console: Console) -> None:
-    rows = found.relations(corpus, analysis=analysis)
-    if not rows:
-        return
-    _print(
-        console,
-        f"{analysis} in {corpus}: the best head for each",
-        tables.COLUMNS,
-        [row.cells for row in rows],
-    )
-    console.print(
-        "sure: above the best fixed offset and above what the head's own offsets would score, "
-        "both corrected (q < .05)" + ("; * fewer than 100" if any(r.few for r in rows) else ""),
-        highlight=False,
-    )
-    for row in tables.attachment(found, corpus, "trained", analysis):
-        value = f"{summary.number(row['value'], 'share')} {summary.interval(row, 'share')}"
-        console.print(f"attachment with the {row['group']}: {value}", highlight=False)
-
-
-def _antecedents(found: Found, corpus: str, console: Console) -> None:
-    table = found.antecedents(corpus)
-    if table is None:
-        return
-    windows = next(one for one in found.record["corpora"] if one["corpus"] == corpus)["windows"]
-    heads = [f"{g} ({n:,})" for g, n in zip(table.groups, table.counts, strict=True)]
-    _print(
-        console,
-        f"antecedents in {corpus}: {windows['examples']:,} windows of at most "
-        f"{windows['limit']} pieces",
-        ("who finds the antecedent", *heads),
-        [(name, *cells) for name, cells in table.lines],
-    )
-
-
-def _labels(found: Found, corpus: str, console: Console) -> None:
-    labels = labelled(roles(found, corpus))
-    for label in labels[:SHOWN]:
-        console.print(f"{label.head} is {label.short}", highlight=False)
-    if len(labels) > SHOWN:
-        console.print(f"and {len(labels) - SHOWN} more (in the report)", highlight=False)
-
-
-def _boards(found: Found, corpus: str, console: Console) -> None:
-    """What analyses say besides numbers per head, for the trained model."""
-    for view in views([found]):
-        if view.corpus == corpus and view.weights in ("trained", "tuned"):
-            for board in view.boards.values():
-                for text in board.text:
-                    console.print(text, highlight=False)
-                if all(len(cell) <= BROAD for row in board.rows for cell in row):
-                    _print(console, board.title, board.columns, board.rows)
-
-
-def _across(found: Found, console: Console) -> None:
-    table = found.across()
-    if table is None:
-        return
-    rows = []
-    for relation in table.relations:
-        known = [table.best.get((relation, name)) for name in table.corpora]
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print a table; without its frame where the terminal is too narrow for it."""
+        if not rows:
+            return
         cells = [
-            f"{one.best.head} {one.best.value}{' +' if one.best.sure else ''}" if one else "-"
-            for one in known
+            [printable(text) for text in column]
+            for column in zip(columns, *rows[:ROWS], strict=True)
         ]
-        rows.append((relation, *cells))
-    _print(
-        console,
-        "the best head for each relation (+: sure, as above)",
-        ("relation", *table.corpora),
-        rows,
-    )
-    if not table.roles:
-        console.print("no head is syntactic for the same relation in two of them")
-    for role in table.roles[:SHOWN]:
-        where = f"in {len(role.held)} of {len(role.asked)}: {', '.join(role.held)}"
-        console.print(
-            f"{role.head} finds {role.relation} ({role.direction}) {where}", highlight=False
-        )
-    if len(table.roles) > SHOWN:
-        console.print(f"and {len(table.roles) - SHOWN} more roles that are kept (in the report)")
+        broken = [max(len(text) for text in column[1:]) > LONG for column in cells]
+        widths = [
+            max(
+                len(word)
+                for text in column
+                for word in (text.split() if breaks else [text]) or [""]
+            )
+            for column, breaks in zip(cells, broken, strict=True)
+        ]
+        framed = sum(widths) + 3 * len(columns) + 1 <= self.console.width
+        table = Table(title=Text(printable(title), style="table.title"))
+        if not framed:  # closer, and lines are broken rather than cut
+            table = Table(title=table.title, box=None, pad_edge=False, collapse_padding=True)
+        for place, (column, breaks) in enumerate(zip(cells, broken, strict=True)):
+            table.add_column(
+                Text(column[0]),
+                justify="right" if place > 1 and not breaks else "left",
+                no_wrap=framed and not breaks,
+                overflow="fold",
+            )
+        for row in zip(*(column[1:] for column in cells), strict=True):
+            table.add_row(*map(Text, row))
+        self.console.print(table)
+        if len(rows) > ROWS:
+            self.line(f"and {len(rows) - ROWS} more rows (in the report)")
+
+    def section(self, section: Section) -> None:
+        """Print what a section of the report says, and its table unless that is too wide."""
+        for text in section.text:
+            self.line(text)
+        rows = [tuple(str(cell) for cell in row) for row in section.cells]
+        if all(len(text) <= BROAD for row in rows for text in row):
+            self.table(section.title, section.columns, rows)
+        for below in section.below:
+            self.section(below)
+
+    def results(self, results: RunResults) -> None:
+        """Print the most striking heads by corpus, then what analyses and experiments show."""
+        from headscope.report.page import sections_of
+
+        for view in trained_views(results):
+            self._view(view)
+        for section in sections_of([results]):
+            self.section(section)
+
+    def _view(self, view: CorpusView) -> None:
+        from headscope.report.numbers import COLUMNS
+
+        self.table(view.title, COLUMNS, [line.cells for line in view.lines])
+        for label in view.labels[:LISTED]:
+            self.line(f"{label.head} is {label.short}")
+        if len(view.labels) > LISTED:
+            self.line(f"and {len(view.labels) - LISTED} more (in the report)")
+        for analysis in view.results.record.analyses:
+            section = view.section(analysis.analysis)
+            if section is not None:
+                self.section(section)
+        for name, reason in view.left_out.items():
+            self.line(f"left out: {name} ({reason})")
+
+    def heads(
+        self, results: RunResults, runs: list[RunResults], *, every: bool = False, most: int = 10
+    ) -> None:
+        """Print the model in short, and cards of its heads.
+
+        Args:
+            runs: of the same model, from which the cards are made.
+            every: the cards of all heads, not only of the most specialised.
+            most: of these, how many.
+        """
+        from headscope.report.head_cards import head_cards, striking_cards
+        from headscope.report.model_summary import model_summary
+
+        for view in trained_views(results):
+            summary = model_summary(view, runs)
+            if summary is None:
+                continue
+            self.section(summary)
+            cards = head_cards(view, runs)
+            for card in cards.values() if every else striking_cards(view, cards)[:most]:
+                self.line(card.title, style="bold")
+                for text in card.lines:
+                    self.line(f"  {text}")
 
 
-def show_heads(
-    found: Found, results: list[Results], console: Console, *, every: bool = False
-) -> None:
-    """Print the model in short, and cards of its heads: the most specialised, or all."""
-    for view in views([found]):
-        told = portrait(view, results)
-        if told is None or view.weights == "random":
-            continue
-        for text in told.text:
-            console.print(text, highlight=False)
-        _print(console, told.title, told.columns, told.rows)
-        known = cards(view, results)
-        for card in known.values() if every else striking(view, known):
-            console.print(card.title, style="bold", highlight=False)
-            for line in card.lines:
-                console.print(f"  {line}", highlight=False, markup=False)
+def trained_views(results: RunResults) -> list[CorpusView]:
+    """The views of a run, without those of random weights."""
+    from headscope.report.views import RANDOM, views
+
+    return [view for view in views([results]) if view.weights != RANDOM]
 
 
-def as_data(results: list[Results]) -> list[dict[str, Any]]:
+def result_data(results: RunResults, page: Path) -> dict[str, Any]:
+    """What `--json` prints of a run."""
+    from headscope.report.page import sections_of
+
+    record = results.record
+    return {
+        "report": str(page),
+        "model": dataclasses.asdict(record.study.model),
+        "best": {
+            view.title: [
+                {"best head for": line.text} | dataclasses.asdict(line.row) for line in view.lines
+            ]
+            for view in trained_views(results)
+        },
+        "sections": [
+            {
+                "title": section.title,
+                "text": section.text,
+                "columns": section.columns,
+                "rows": [[str(cell) for cell in row] for row in section.cells],
+            }
+            for section in sections_of([results])
+        ],
+        "left_out": record.left_out,
+    } | record.summary
+
+
+def role_data(results: list[RunResults]) -> list[dict[str, Any]]:
     """What `headscope roles --json` prints: a row for each role of each head."""
+    from headscope.report.views import views
+
+    evidence = ("group", "direction", "value", "low", "high", "baseline")
     return [
-        {"model": view.model, "corpus": view.corpus, "weights": view.weights,
-         "head": head_name(*role.place), "role": role.rule.name, "threshold": role.rule.threshold,
-         "source": role.rule.source, "q_threshold": role.q, "sentence": role.sentence}
-        | {key: role.row[key] for key in ("group", "direction", "value", "low", "high", "baseline")}
+        {
+            "model": view.model.name,
+            "corpus": view.corpus,
+            "weights": view.weights,
+            "head": head_name(*role.place),
+            "role": role.rule.name,
+            "threshold": role.rule.threshold,
+            "source": role.rule.source,
+            "q_threshold": role.q,
+            "sentence": role.sentence,
+        }
+        | {column: getattr(role.row, column) for column in evidence}
         for view in views(results)
         for role in view.roles
-    ]  # fmt: skip
+    ]

@@ -7,7 +7,7 @@ the precision of float32: simple steps that a compiler does eight or sixteen at 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -15,7 +15,9 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Floats = NDArray[np.float64]
 operation: Callable[[Any], Any] = intrinsic  # its own types do not tell what it makes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 TIMES = 2000
@@ -44,6 +44,8 @@ def rank_correlation(one: Floats, other: Floats) -> Correlation | None:
     for _ in range(TIMES):
         places = random.integers(0, len(one), len(one))
         if np.ptp(one[places]) and np.ptp(other[places]):
-            drawn.append(stats.spearmanr(one[places], other[places]).statistic)
+            drawn.append(scipy.stats.spearmanr(one[places], other[places]).statistic)
     low, high = (round(float(bound), 9) for bound in np.quantile(drawn, [0.025, 0.975]))
-    return Correlation(round(float(stats.spearmanr(one, other).statistic), 9), low, high, len(one))
+    return Correlation(
+        round(float(scipy.stats.spearmanr(one, other).statistic), 9), low, high, len(one)
+    )

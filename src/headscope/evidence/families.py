@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage, optimal_leaf_ordering
-from scipy.spatial.distance import squareform
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -67,13 +66,15 @@ def tree(distances: Floats) -> Floats:
     By Ward's rule on square roots: the root of a Jensen-Shannon divergence is a distance between
     points (Fuglede and Topsoe 2004), whose spread within clusters the rule keeps small.
     """
-    condensed = np.sqrt(squareform(distances, checks=False))
-    return np.asarray(optimal_leaf_ordering(linkage(condensed, "ward"), condensed))
+    condensed = np.sqrt(scipy.spatial.distance.squareform(distances, checks=False))
+    hierarchy = scipy.cluster.hierarchy
+    links = hierarchy.linkage(condensed, "ward")
+    return np.asarray(hierarchy.optimal_leaf_ordering(links, condensed))
 
 
 def order(links: Floats) -> Places:
     """(head,) the heads from left to right of a dendrogram."""
-    return np.asarray(leaves_list(links), dtype=np.int64)
+    return np.asarray(scipy.cluster.hierarchy.leaves_list(links), dtype=np.int64)
 
 
 def clusters(distances: Floats, links: Floats) -> Places:
@@ -91,7 +92,9 @@ def clusters(distances: Floats, links: Floats) -> Places:
 
     best, chosen = -np.inf, np.zeros(len(distances), dtype=np.int64)
     for wanted in range(FEWEST, min(MOST, len(distances) - 1) + 1):
-        found = np.asarray(fcluster(links, wanted, "maxclust"), dtype=np.int64)
+        found = np.asarray(
+            scipy.cluster.hierarchy.fcluster(links, wanted, "maxclust"), dtype=np.int64
+        )
         if len(set(found)) < wanted:
             continue
         score = silhouette_score(np.sqrt(distances), found, metric="precomputed")

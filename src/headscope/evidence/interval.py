@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def estimate(sums: Floats, counts: Floats, share: bool, level: float = 0.95) -> 
     """
     value, error, units = jackknife(sums, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        reach = stats.t.ppf((1 + level) / 2, units - 1) * error
+        reach = scipy.stats.t.ppf((1 + level) / 2, units - 1) * error
         low, high = value - reach, value + reach
         if share:
             low, high = _share_interval(value, reach, units, level)
@@ -94,7 +94,7 @@ def _share_interval(
     inside = (value > 0) & (value < 1)
     safe = np.where(inside, value, 0.5)
     logit, spread = np.log(safe / (1 - safe)), reach / (safe * (1 - safe))
-    low, high = special.expit(logit - spread), special.expit(logit + spread)
+    low, high = scipy.special.expit(logit - spread), scipy.special.expit(logit + spread)
     low = np.where(inside, low, np.where(value >= 1, edge, 0.0))
     high = np.where(inside, high, np.where(value <= 0, 1 - edge, 1.0))
     return low, high
@@ -124,10 +124,10 @@ def difference(
         without = leave_one_out(sums, counts) - leave_one_out(other_sums, other_counts)
         error, units = standard_error(without, filled)
         free = units - 1
-        clustered = error**2 > np.square(known) * stats.chi2.ppf(1 - DOUBT, free) / free
+        clustered = error**2 > np.square(known) * scipy.stats.chi2.ppf(1 - DOUBT, free) / free
         distance, sides = (value, 1) if above else (np.abs(value), 2)
-        jackknifed = stats.t.sf(distance / error, free)
-        p = sides * np.where(clustered, jackknifed, stats.norm.sf(distance / known))
+        jackknifed = scipy.stats.t.sf(distance / error, free)
+        p = sides * np.where(clustered, jackknifed, scipy.stats.norm.sf(distance / known))
     p = np.where(units < ENOUGH, np.nan, p)
     return value, np.asarray(p)
 
@@ -141,5 +141,5 @@ def corrected(p: Floats) -> Floats:
     q = np.full(p.shape, np.nan)
     tested = ~np.isnan(p)
     if tested.any():
-        q[tested] = stats.false_discovery_control(p[tested])
+        q[tested] = scipy.stats.false_discovery_control(p[tested])
     return q

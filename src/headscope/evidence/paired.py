@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from headscope.evidence.metrics import ACCURACY, Kind, Metric
 
@@ -132,7 +132,7 @@ class Paired:
             return sign_test(won, lost)
         if effect.error == 0.0:
             return 1.0
-        return float(2 * stats.norm.sf(abs(effect.delta) / effect.error))
+        return float(2 * scipy.stats.norm.sf(abs(effect.delta) / effect.error))
 
 
 def largest_step(metric: Metric, predictions: Floats, gold: Floats) -> float:
@@ -161,7 +161,7 @@ def sign_test(won: int, lost: int) -> float:
     >>> round(sign_test(6, 0), 5)
     0.03125
     """
-    return min(1.0, float(2 * stats.binom.cdf(min(won, lost), won + lost, 0.5)))
+    return min(1.0, float(2 * scipy.stats.binom.cdf(min(won, lost), won + lost, 0.5)))
 
 
 def randomization_test(metric: Metric, intact: Floats, changed: Floats, gold: Floats) -> float:

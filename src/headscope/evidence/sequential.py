@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scipy import stats
+import scipy
 
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect
@@ -52,7 +52,7 @@ class Decider:
         were each of the missed changes one that moves the metric most.
         """
         tail = self.error / self.looks / 2
-        half = max(float(stats.norm.isf(tail)) * effect.error, -math.log(tail) * effect.step)
+        half = max(float(scipy.stats.norm.isf(tail)) * effect.error, -math.log(tail) * effect.step)
         return effect.delta - half, effect.delta + half
 
     def verdict(self, effect: Effect, metric: Metric) -> Verdict:

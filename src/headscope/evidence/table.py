@@ -7,20 +7,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType
-from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-import pyarrow as pa
-import pyarrow.compute as pc
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-Int32 = Annotated[int, pa.int32()]
+Int32 = Annotated[int, "int32"]
 """A whole number that is stored in four bytes: layers, heads, ranks."""
-TYPES = {
-    str: pa.string(),
-    int: pa.int64(),
-    float: pa.float64(),
-    bool: pa.bool_(),
-    bytes: pa.binary(),
-}
+TYPES = {str: "string", int: "int64", float: "float64", bool: "bool", bytes: "binary"}
+"""Arrow's names of the types of columns; Arrow is imported when a table is filled or read."""
 Row = TypeVar("Row")
 
 
@@ -51,12 +55,16 @@ class Table(Generic[Row]):
     @cached_property
     def schema(self) -> pa.Schema:
         """Its columns."""
+        import pyarrow as pa
+
         hints = get_type_hints(self.row, include_extras=True)
         fields = dataclasses.fields(self.row)  # type: ignore[arg-type]  # a row is a dataclass
         return pa.schema([(field.name, column_type(hints[field.name])) for field in fields])
 
     def of(self, rows: Iterable[Row]) -> pa.Table:
         """Rows as Arrow stores them."""
+        import pyarrow as pa
+
         names = self.schema.names
         columns = [[getattr(row, name) for name in names] for row in rows]
         by_name = zip(*columns, strict=True) if columns else [[] for _ in names]
@@ -64,6 +72,8 @@ class Table(Generic[Row]):
 
     def rows(self, table: pa.Table, **wanted: object) -> list[Row]:
         """The rows in which every column named has the value wanted."""
+        import pyarrow.compute as pc
+
         for column, value in wanted.items():
             table = table.filter(pc.equal(table[column], value))
         columns = [table[name].to_pylist() for name in self.schema.names]
@@ -80,12 +90,14 @@ def column_type(hint: Any) -> pa.DataType:
     >>> column_type(list[str]), column_type(float | None)
     (ListType(list<item: string>), DataType(double))
     """
+    import pyarrow as pa
+
     if get_origin(hint) is Annotated:
-        return hint.__metadata__[0]
+        return pa.type_for_alias(hint.__metadata__[0])
     arguments = get_args(hint)
     if get_origin(hint) in (list, tuple):
         return pa.list_(column_type(arguments[0]))
     if NoneType in arguments:
         (inner,) = (argument for argument in arguments if argument is not NoneType)
         return column_type(inner)
-    return TYPES[hint]
+    return pa.type_for_alias(TYPES[hint])

@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.corpus import Pieces, bucket_of
 from headscope.model.words import Units, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
     from transformers import PreTrainedModel
 
     from headscope.model.token_roles import TokenRoles

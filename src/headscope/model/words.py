@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.corpus import Pieces
 from headscope.model.hooks.workspace import Workspace
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SHORT = 160
 """Up to this many pieces, all texts of a batch are joined into words by products at once."""

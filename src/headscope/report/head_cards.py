@@ -11,7 +11,7 @@ from headscope._util.naming import head_name
 from headscope.report.catalogue import load_sections, role_rules
 from headscope.report.head_roles import HeadRole
 from headscope.report.sections import Place, card_lines
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
 STRIKING = 10
@@ -48,7 +48,7 @@ class Card:
         return [f"{text[0].upper()}{text[1:]}." for text in (*self.does, *self.elsewhere)]
 
 
-def head_cards(view: View, results: list[RunResults]) -> dict[str, Card]:
+def head_cards(view: CorpusView, results: list[RunResults]) -> dict[str, Card]:
     """The cards of all heads of a view, by name."""
     load_sections()
     model = view.model
@@ -69,14 +69,14 @@ def head_cards(view: View, results: list[RunResults]) -> dict[str, Card]:
     return {card.name: card for card in cards.values()}
 
 
-def runs_of(view: View, results: list[RunResults]) -> list[RunResults]:
+def runs_of(view: CorpusView, results: list[RunResults]) -> list[RunResults]:
     """The runs that say something of the heads of a view: those of the same model."""
     if view.weights == "random":
         return []
     return [run for run in results if run.record.study.is_of(view.model)]
 
 
-def striking_cards(view: View, cards: dict[str, Card]) -> list[Card]:
+def striking_cards(view: CorpusView, cards: dict[str, Card]) -> list[Card]:
     """The cards of the most specialised heads: of each role the clearest head, the more telling
     roles first, then of each the next.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from headscope._util.naming import head_name
 from headscope.evidence import HEADS, HeadRow, RoleRule
@@ -123,8 +123,8 @@ def _chance(rule: RoleRule, row: HeadRow, freedom: float) -> float | None:
     least = rule.threshold
     if rule.margin:
         least = max(least, (row.baseline or 0.0) + rule.margin)
-    error = max(row.value - row.low, 1e-9) / stats.t.ppf(0.975, freedom)
-    return float(stats.t.sf((row.value - least) / error, freedom))
+    error = max(row.value - row.low, 1e-9) / scipy.stats.t.ppf(0.975, freedom)
+    return float(scipy.stats.t.sf((row.value - least) / error, freedom))
 
 
 def _cell(row: HeadRow) -> tuple[str | int | None, ...]:

@@ -9,14 +9,14 @@ from headscope._util.naming import head_name
 from headscope.report.catalogue import load_sections, role_rules
 from headscope.report.head_cards import runs_of
 from headscope.report.sections import Section, summary_lines
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
 LISTED = 6
 """Heads that are named of each role."""
 
 
-def model_summary(view: View, results: list[RunResults]) -> Section | None:
+def model_summary(view: CorpusView, results: list[RunResults]) -> Section | None:
     """The summary of a model on a corpus; None where nothing says what its heads do."""
     load_sections()
     same = runs_of(view, results)
@@ -35,7 +35,7 @@ def model_summary(view: View, results: list[RunResults]) -> Section | None:
     return Section(f"{model.name} in short", text, columns=columns, rows=list(_roles(view)))
 
 
-def _roles(view: View) -> Iterator[tuple[str, ...]]:
+def _roles(view: CorpusView) -> Iterator[tuple[str, ...]]:
     """A line a role: how many heads have it, in which layers, and the clearest of them."""
     for _, rule in role_rules():
         places = list(dict.fromkeys(role.place for role in view.roles if role.rule is rule))

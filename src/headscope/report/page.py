@@ -28,7 +28,7 @@ from headscope.report.head_cards import head_cards, striking_cards
 from headscope.report.model_summary import model_summary
 from headscope.report.numbers import COLUMNS
 from headscope.report.sections import Section, run_sections
-from headscope.report.views import View, views
+from headscope.report.views import CorpusView, views
 from headscope.runs import RunResults
 
 Json = dict[str, Any]
@@ -69,7 +69,7 @@ def _first_charts(sections: list[Section]) -> list[int]:
     return [0, *accumulate(len(section.charts) for section in sections)]
 
 
-def _view_data(view: View, results: list[RunResults]) -> Json:
+def _view_data(view: CorpusView, results: list[RunResults]) -> Json:
     """What the script needs of a view."""
     cards = head_cards(view, results)
     return {
@@ -82,7 +82,7 @@ def _view_data(view: View, results: list[RunResults]) -> Json:
     }
 
 
-def _view_section(number: int, view: View, results: list[RunResults]) -> Json:
+def _view_section(number: int, view: CorpusView, results: list[RunResults]) -> Json:
     """What the template needs of a view."""
     analyses, first = [], 0
     for analysis, section, charts in view.charts():

@@ -14,7 +14,7 @@ from headscope.report.arcs import Picture
 from headscope.report.charts import Chart
 
 if TYPE_CHECKING:
-    from headscope.report.views import View
+    from headscope.report.views import CorpusView
     from headscope.runs import RunResults
 
 SHOWN = 10
@@ -69,9 +69,9 @@ class Section:
 
 
 RunSections = Callable[[list["RunResults"]], Iterable[Section]]
-AnalysisSection = Callable[["View"], Section | None]
-CardLines = Callable[["View", list["RunResults"]], Iterable[tuple[Place, str]]]
-SummaryLines = Callable[["View", list["RunResults"]], Iterable[str]]
+AnalysisSection = Callable[["CorpusView"], Section | None]
+CardLines = Callable[["CorpusView", list["RunResults"]], Iterable[tuple[Place, str]]]
+SummaryLines = Callable[["CorpusView", list["RunResults"]], Iterable[str]]
 Function = TypeVar("Function", bound=Callable[..., object])
 
 

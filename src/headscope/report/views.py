@@ -39,7 +39,7 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class View:
+class CorpusView:
     """One model, with trained or random weights, on one corpus."""
 
     results: RunResults
@@ -246,8 +246,10 @@ def _offsets(groups: list[str]) -> bool:
     return all(group.lstrip("+-").isdecimal() for group in groups)
 
 
-def views(results: list[RunResults]) -> list[View]:
+def views(results: list[RunResults]) -> list[CorpusView]:
     """All views of some runs."""
     return [
-        View(run, record.corpus, record.weights) for run in results for record in run.record.corpora
+        CorpusView(run, record.corpus, record.weights)
+        for run in results
+        for record in run.record.corpora
     ]

@@ -14,12 +14,12 @@ from headscope.runs.record import (
     TaskRecord,
     WindowsRecord,
 )
-from headscope.runs.results import Best, RunResults, open_run
+from headscope.runs.results import BestResult, RunResults, open_run
 
 __all__ = [
     "FORMAT",
     "AnalysisRecord",
-    "Best",
+    "BestResult",
     "CorpusRecord",
     "DataRecord",
     "ModelRecord",

@@ -83,7 +83,7 @@ class RunFolder:
         self._claim.close()
 
     def restore(self, part: int) -> tuple[int, Harvest | None]:
-        """Replacement many shards of a part are done, and what they brought in."""
+        """How many shards of a part are done, and what they brought in."""
         try:
             with np.load(self._checkpoint(part), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}

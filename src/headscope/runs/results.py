@@ -27,7 +27,7 @@ Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
-class Best:
+class BestResult:
     """The best head for something, with its evidence."""
 
     row: BestHead
@@ -120,7 +120,7 @@ class RunResults:
         direction: str | None = None,
         corpus: str | None = None,
         weights: str = "trained",
-    ) -> Best:
+    ) -> BestResult:
         """The head with the largest value, chosen and scored on different halves of the data.
 
         Args:
@@ -152,7 +152,7 @@ class RunResults:
             if described.analysis == analysis
             for record in described.statistics
         }
-        return Best(row, self.record.unit(units[row.statistic]))
+        return BestResult(row, self.record.unit(units[row.statistic]))
 
     def pandas(self, table: str = "heads") -> pandas.DataFrame:
         """A table as a pandas frame; by default all numbers, one row a number."""

@@ -11,21 +11,25 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan
 from headscope.errors import InputError
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Resamples
-from headscope.model import Batch, Model, Top
+from headscope.model import Top
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headscope.model import Batch, Model
 
 Floats = NDArray[np.float64]
-Inputs = dict[str, Tensor]
+Inputs: TypeAlias = "dict[str, Tensor]"
 
 
 @dataclass(frozen=True)
@@ -121,14 +125,14 @@ class Task(ABC):
             for places in plan(lengths, size)
         ]
 
-    @torch.inference_mode()
     def predict(self, model: Model, cases: list[Case], budget: Budget) -> Floats:
         """(case,) predictions of a model."""
-        found = np.empty(len(cases))
-        for batch in self.batches(model, cases, budget):
-            values = self.read(model, batch, batch.inputs(model), 1)[0]
-            found[list(batch.places)] = values.double().cpu().numpy()
-        return found
+        predictions = np.empty(len(cases))
+        with torch.inference_mode():
+            for batch in self.batches(model, cases, budget):
+                values = self.read(model, batch, batch.inputs(model), 1)[0]
+                predictions[list(batch.places)] = values.double().cpu().numpy()
+        return predictions
 
     def score(self, predictions: Floats, cases: list[Case], seed: int = 0) -> list[Score]:
         """Every metric with its interval and error, and what knowing nothing would give."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from torch import Tensor, nn
 
-from headscope.corpus import Corpus, Example
+from headscope._util.tensors import torch
+from headscope.corpus import Corpus, Example, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import ACCURACY, Metric
-from headscope.model import Model, Top
+from headscope.model import Top
 from headscope.tasks.base import Case, CaseBatch, Floats, Inputs, Task, golds
+from headscope.tasks.registry import TaskRequest, register_task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headscope.model import Model
 
 
 class Classification(Task):
@@ -58,7 +64,9 @@ class Classification(Task):
 
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         logits: Tensor = model.whole(**inputs).logits
-        return nn.functional.cross_entropy(logits.float(), golds(batch).long(), reduction="none")
+        return torch.nn.functional.cross_entropy(
+            logits.float(), golds(batch).long(), reduction="none"
+        )
 
     def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         """The logit of the class that is predicted."""
@@ -77,3 +85,9 @@ class Classification(Task):
                 f"{model.name} tells {size} classes apart and {self.name} has "
                 f"{len(self.classes)}; fine-tune it first (headscope finetune)"
             )
+
+
+@register_task("classify:FILE")
+def make_classification(request: TaskRequest) -> Task:
+    """The labels of a file."""
+    return Classification(request.name, read(request.data, limit=request.limit))

@@ -6,17 +6,22 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from headscope.corpus import Corpus, Example
+from headscope._util.tensors import torch
+from headscope.corpus import Corpus, Example, read
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS, Metric
-from headscope.model import Model, Top
+from headscope.model import Top
 from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds
+from headscope.tasks.registry import TaskRequest, register_task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headscope.model import Model
 
 SHARE = 0.15
 """Words that are masked, at least one a text (Devlin et al. 2019)."""
@@ -55,7 +60,7 @@ class MaskedLM(Task):
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
         logits, wanted = self._logits(model, batch, inputs, times)
         asked = wanted != IGNORED
-        losses = nn.functional.cross_entropy(logits.float(), wanted[asked], reduction="none")
+        losses = torch.nn.functional.cross_entropy(logits.float(), wanted[asked], reduction="none")
         return _summed(losses, asked).view(times, -1)
 
     def _logits(
@@ -89,10 +94,10 @@ def _summed(values: Tensor, asked: Tensor) -> Tensor:
 
 
 @contextmanager
-def _only(projection: nn.Module, asked: Tensor) -> Iterator[None]:
+def _only(projection: torch.nn.Module, asked: Tensor) -> Iterator[None]:
     """Have the vocabulary's projection see the tokens that are asked for, and no others."""
 
-    def cut(_: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    def cut(_: torch.nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         return (arguments[0][asked],)
 
     handle = projection.register_forward_pre_hook(cut)
@@ -100,3 +105,10 @@ def _only(projection: nn.Module, asked: Tensor) -> Iterator[None]:
         yield
     finally:
         handle.remove()
+
+
+@register_task("masked-lm:DATA")
+def make_masked_lm(request: TaskRequest) -> Task:
+    """Masked words of any corpus."""
+    corpus = read(request.data, limit=request.limit, part=request.part, glue_dir=request.glue_dir)
+    return MaskedLM(request.name, corpus, request.seed)

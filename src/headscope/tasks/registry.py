@@ -1,26 +1,121 @@
-"""Naming a task: `glue/mrpc`, `similarity:FILE`, `classify:FILE`, `masked-lm:DATA`, `tour`."""
+"""Tasks by name: `glue/mrpc`, `similarity:FILE`, `classify:FILE`, `masked-lm:DATA`, `tour`.
+
+One file registers one kind of task; a file of another package does so too, declared as an entry
+point `headscope.tasks`.
+"""
 
 from __future__ import annotations
 
-from importlib.resources import files as resources
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from typing import cast
 
-from headscope.corpus import LAYOUTS, read
+from headscope._util.plugins import did_you_mean, load_plugins, register
 from headscope.errors import HeadscopeError
-from headscope.evidence.metrics import ACCURACY, F1, MATTHEWS, PEARSON, SPEARMAN, Metric
 from headscope.tasks.base import Task
-from headscope.tasks.classification import Classification
-from headscope.tasks.masked_lm import MaskedLM
-from headscope.tasks.similarity import Regression, Similarity
 
-GLUE_METRICS: dict[str, tuple[Metric, ...]] = {
-    "mrpc": (F1, ACCURACY),
-    "qqp": (F1, ACCURACY),
-    "sts-b": (PEARSON, SPEARMAN),
-    "cola": (MATTHEWS,),
-}
-"""What GLUE reports; accuracy alone where a task is not named."""
-KINDS = "glue/NAME, similarity:FILE, classify:FILE, imdb:FOLDER, masked-lm:DATA or 'tour'"
+
+@dataclass(frozen=True)
+class TaskRequest:
+    """What a user asked for.
+
+    Attributes:
+        name: as the user wrote it.
+        data: what follows the kind: `mrpc` of `glue/mrpc`, the file of `classify:FILE`.
+        part: of the data, where they come in parts.
+        glue_dir: the folder with GLUE's TSV files; None: the hub.
+        limit: only the first examples, this many.
+        seed: of what is drawn at random.
+    """
+
+    name: str
+    data: str
+    part: str = "dev"
+    glue_dir: str | Path | None = None
+    limit: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """A kind of task: how it is written, and what makes it.
+
+    Attributes:
+        form: as it stands in help texts, `classify:FILE`.
+        choice_part: the part of the data to choose heads by; None: half of the documents.
+    """
+
+    name: str
+    form: str
+    make: Callable[[TaskRequest], Task]
+    choice_part: str | None = None
+
+
+_KINDS: dict[str, TaskKind] = {}
+Maker = Callable[[TaskRequest], Task]
+
+
+def register_task(form: str, *, choice_part: str | None = None) -> Callable[[Maker], Maker]:
+    """Register what makes a kind of task; a name that is taken is an error.
+
+    Args:
+        form: how the task is written: its name, and what follows (`classify:FILE`, `glue/NAME`).
+        choice_part: see `TaskKind`.
+    """
+
+    def add(make: Maker) -> Maker:
+        name = _split(form)[0]
+        kind = TaskKind(name, form, make, choice_part)
+        register(cast(dict[str, object], _KINDS), "task", name, kind)
+        return make
+
+    return add
+
+
+def task_kinds() -> dict[str, TaskKind]:
+    """All kinds of tasks by name: those of the package, then those of plug-ins.
+
+    >>> sorted(task_kinds())
+    ['classify', 'glue', 'imdb', 'masked-lm', 'similarity', 'tour']
+    """
+    _load_kinds()
+    return dict(_KINDS)
+
+
+@cache
+def _load_kinds() -> None:
+    package = import_module("headscope.tasks")
+    for module in iter_modules(package.__path__):
+        import_module(f"{package.__name__}.{module.name}")
+    load_plugins("tasks")
+
+
+def _split(name: str) -> tuple[str, str]:
+    """The kind of a task, and the rest of its name.
+
+    >>> _split("classify:my/file.csv"), _split("glue/mrpc"), _split("tour")
+    (('classify', 'my/file.csv'), ('glue', 'mrpc'), ('tour', ''))
+    """
+    kind, *rest = re.split("[:/]", name, maxsplit=1)
+    return kind, "".join(rest)
+
+
+def find_kind(name: str) -> tuple[TaskKind, str]:
+    """The kind of a task, and what follows it in the task's name."""
+    kinds = task_kinds()
+    kind, data = _split(name)
+    forms = ", ".join(each.form for each in kinds.values())
+    if kind not in kinds:
+        hint = did_you_mean(kind, kinds)
+        raise HeadscopeError(f"there is no task {name!r}{hint} (TASK is one of {forms})")
+    if bool(data) != (kinds[kind].form != kind):
+        raise HeadscopeError(f"{name!r} is not a task; write {kinds[kind].form}")
+    return kinds[kind], data
 
 
 def task(
@@ -36,29 +131,13 @@ def task(
     Args:
         part: `train` or `dev` (or the name of a file) of GLUE, `train` or `test` of IMDB.
         glue_dir: the folder with GLUE's TSV files; None: the hub.
-        limit: only the first so many examples.
+        limit: only the first examples, this many.
 
     >>> task("tour").metrics[0].name
     'Spearman'
     """
-    kind, colon, rest = name.partition(":")
-    if name == "tour":
-        pairs = Path(str(resources("headscope.corpus"))) / "tour" / "pairs.tsv"
-        return Similarity(name, read(f"tsv:{pairs}", limit=limit))
-    if kind.startswith("glue/"):
-        return _glue(name, kind.removeprefix("glue/").lower(), part, glue_dir, limit)
-    if not colon:
-        raise HeadscopeError(f"there is no task {name!r}; TASK is {KINDS}")
-    if kind == "similarity":
-        return Similarity(name, read(rest, limit=limit, part=part, glue_dir=glue_dir))
-    if kind == "classify":
-        return Classification(name, read(rest, limit=limit))
-    if kind == "imdb":
-        folder = "test" if part == "dev" else part
-        return Classification(name, read(f"imdb:{Path(rest) / folder}", limit=limit))
-    if kind == "masked-lm":
-        return MaskedLM(name, read(rest, limit=limit, part=part, glue_dir=glue_dir), seed)
-    raise HeadscopeError(f"there is no task {name!r}; TASK is {KINDS}")
+    kind, data = find_kind(name)
+    return kind.make(TaskRequest(name, data, part, glue_dir, limit, seed))
 
 
 def two_parts(
@@ -77,29 +156,20 @@ def two_parts(
         choose: another task to choose by (its part `train`), or another part of the same; None:
             for GLUE the part `train`, for other tasks one half of their documents, the other half
             being what is left.
-        choose_limit: choose by the first so many examples.
+        choose_limit: choose by the first examples, this many.
 
     >>> choice, test = two_parts("tour")
     >>> len(choice.examples) + len(test.examples) == len(task("tour").examples)
     True
     """
     tested = task(name, part=part, glue_dir=glue_dir, limit=limit, seed=seed)
-    if choose is None and not name.startswith("glue/"):
+    choice_part = find_kind(name)[0].choice_part
+    if choose is None and choice_part is None:
         return tested.halves()
-    other, of = name, "train"
+    other, other_part = name, choice_part or "train"
     if choose is not None and (":" in choose or "/" in choose):
         other = choose
     elif choose is not None:
-        of = choose
-    return task(other, part=of, glue_dir=glue_dir, limit=choose_limit, seed=seed), tested
-
-
-def _glue(name: str, kind: str, part: str, glue_dir: str | Path | None, limit: int | None) -> Task:
-    if kind not in LAYOUTS:
-        raise HeadscopeError(f"GLUE has no {kind!r}; it has {', '.join(LAYOUTS)}")
-    corpus = read(f"glue/{kind}", part=part, glue_dir=glue_dir, limit=limit)
-    metrics = GLUE_METRICS.get(kind, (ACCURACY,))
-    classes = LAYOUTS[kind].classes
-    if not classes:
-        return Regression(name, corpus, metrics)
-    return Classification(name, corpus, metrics, classes)
+        other_part = choose
+    chosen = task(other, part=other_part, glue_dir=glue_dir, limit=choose_limit, seed=seed)
+    return chosen, tested

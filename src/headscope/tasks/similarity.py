@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import torch
-from torch import Tensor
-
-from headscope.corpus import Corpus, Example
+from headscope._util.tensors import torch
+from headscope.corpus import Corpus, Example, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import PEARSON, SPEARMAN, Metric
-from headscope.model import Model, Top
+from headscope.model import Top
 from headscope.tasks.base import Case, CaseBatch, Inputs, Task, golds, graded
+from headscope.tasks.registry import TaskRequest, register_task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headscope.model import Model
 
 
 class Similarity(Task):
@@ -99,3 +103,10 @@ class Regression(Task):
 
     def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         return self.read(model, batch, inputs, 1)[0]
+
+
+@register_task("similarity:FILE")
+def make_similarity(request: TaskRequest) -> Task:
+    """The graded pairs of a file."""
+    corpus = read(request.data, limit=request.limit, part=request.part, glue_dir=request.glue_dir)
+    return Similarity(request.name, corpus)

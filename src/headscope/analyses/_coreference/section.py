@@ -5,7 +5,7 @@ from __future__ import annotations
 from headscope._util.naming import head_name
 from headscope.evidence import BEST, HEADS, HeadRow, Unit
 from headscope.report.sections import Cell, Section, analysis_section
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 
 SOURCES = {
     "nearest": "nearest mention",
@@ -17,7 +17,7 @@ SOURCES = {
 
 
 @analysis_section("coreference")
-def antecedents(view: View) -> Section | None:
+def antecedents(view: CorpusView) -> Section | None:
     """The baselines and the best heads of a corpus; None where there are no mention chains."""
     results = view.results
     place = {"corpus": view.corpus, "weights": view.weights, "analysis": "coreference"}

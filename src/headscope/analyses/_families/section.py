@@ -22,7 +22,7 @@ from headscope.report.sections import (
     card_lines,
     summary_lines,
 )
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
 NO_ROLE = "no role known"
@@ -36,7 +36,7 @@ POOR = 0.2
 """Stress above which a plane shows distances only roughly."""
 
 
-def roles(view: View) -> dict[str, str]:
+def roles(view: CorpusView) -> dict[str, str]:
     """What each head is, in a word or two, as far as this run tells: its most telling role."""
     heads = {head_name(*row.place) for row in view.rows if row.head is not None}
     named = dict.fromkeys(sorted(heads), NO_ROLE)
@@ -47,13 +47,13 @@ def roles(view: View) -> dict[str, str]:
     return named | {head_name(*role.place): role.rule.name for role in reversed(view.roles)}
 
 
-def relatives_of(view: View) -> list[Relative]:
+def relatives_of(view: CorpusView) -> list[Relative]:
     """The rows of a view's heads."""
     return view.results.rows(FAMILIES, corpus=view.corpus, weights=view.weights)
 
 
 @card_lines(10)
-def nearest_relatives(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+def nearest_relatives(view: CorpusView, _: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """Of each head, who is nearest to it."""
     for row in relatives_of(view):
         nearest = head_name(row.nearest_layer, row.nearest_head)
@@ -65,7 +65,7 @@ def nearest_relatives(view: View, results: list[RunResults]) -> Iterator[tuple[P
 
 
 @summary_lines(10)
-def redundancy(view: View, results: list[RunResults]) -> Iterator[str]:
+def redundancy(view: CorpusView, _: list[RunResults]) -> Iterator[str]:
     """How many heads have a near relative, and whether layers are alike."""
     rows = relatives_of(view)
     if not rows:
@@ -82,7 +82,7 @@ def redundancy(view: View, results: list[RunResults]) -> Iterator[str]:
 
 
 @analysis_section("distances")
-def families_section(view: View) -> Section | None:
+def families_section(view: CorpusView) -> Section | None:
     """The families of one model on one corpus."""
     members = relatives_of(view)
     if not members:
@@ -136,7 +136,7 @@ def _point(row: Relative, role: dict[str, str]) -> Datum:
     }
 
 
-def alike(view: View) -> str:
+def alike(view: CorpusView) -> str:
     """Whether heads of one layer are alike, in words."""
     rows = {
         row.statistic: row for row in view.rows if row.analysis == "distances" and row.layer is None

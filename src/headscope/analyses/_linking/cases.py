@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses._linking.chance import Rates, from_sources, from_targets
 from headscope.analyses._linking.questions import Questions
 from headscope.model import Batch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DIRECTIONS = ("row", "column", "head-row")
 """Whom the source looks at; who looks at the source; whom the target looks at (Voita's)."""

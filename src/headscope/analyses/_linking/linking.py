@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses._linking.cases import DIRECTIONS, Cases
 from headscope.analyses._linking.chance import Rates
 from headscope.analyses._linking.facts import LinkFacts, LinkingOptions
@@ -25,6 +24,9 @@ from headscope.corpus.shown import rank
 from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Null, Statistic, Tally, Unit
 from headscope.model import Batch
 from headscope.model.attention import Largest, LargestFrom, Request, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 HEADLINES = {
     "row": "words that look at what they are linked to",

@@ -1,4 +1,4 @@
-"""The page of linked words: the best head for each relation (Clark's table 1), and across corpora."""
+"""The page of linked words: the best head for each relation (Clark's table 1), by corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headscope.report.arcs import Picture, picture
 from headscope.report.charts import Chart, head_datum, heat_map
 from headscope.report.head_roles import head_roles
 from headscope.report.sections import Cell, Section, analysis_section, run_sections
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
 DIRECTIONS = ("row", "column", "head-row")
@@ -114,18 +114,18 @@ def relations(results: RunResults, corpus: str, weights: str, analysis: str) -> 
 
 
 @analysis_section("dependencies")
-def dependencies_section(view: View) -> Section | None:
+def dependencies_section(view: CorpusView) -> Section | None:
     """The relations of a treebank."""
     return make_section(view, "dependencies")
 
 
 @analysis_section("links")
-def links_section(view: View) -> Section | None:
+def links_section(view: CorpusView) -> Section | None:
     """The links that a user has brought."""
     return make_section(view, "links")
 
 
-def make_section(view: View, analysis: str) -> Section:
+def make_section(view: CorpusView, analysis: str) -> Section:
     """The section of one of the analyses of linked words."""
     rows = relations(view.results, view.corpus, view.weights, analysis)
     if not rows:
@@ -150,7 +150,7 @@ def make_section(view: View, analysis: str) -> Section:
     )
 
 
-def _attachment(view: View, analysis: str) -> Iterator[str]:
+def _attachment(view: CorpusView, analysis: str) -> Iterator[str]:
     """Unlabelled attachment where every relation has its own best head, or offset."""
     place = {"corpus": view.corpus, "weights": view.weights, "analysis": analysis}
     for row in view.results.rows(HEADS, statistic="attachment", **place):
@@ -158,7 +158,7 @@ def _attachment(view: View, analysis: str) -> Iterator[str]:
         yield f"Unlabelled attachment with the {row.group}: {value}."
 
 
-def _relation_maps(view: View, analysis: str, rows: list[Relation]) -> Iterator[Chart]:
+def _relation_maps(view: CorpusView, analysis: str, rows: list[Relation]) -> Iterator[Chart]:
     """Where the heads sit that find the relations for which some head is sure."""
     sure = [row for row in rows if row.best.sure and row.name != "all"]
     sure.sort(key=lambda row: -row.best.gain.value)
@@ -175,7 +175,9 @@ def _relation_maps(view: View, analysis: str, rows: list[Relation]) -> Iterator[
         )
 
 
-def _pictures(view: View, analysis: str, rows: list[Relation]) -> list[tuple[str, list[Picture]]]:
+def _pictures(
+    view: CorpusView, analysis: str, rows: list[Relation]
+) -> list[tuple[str, list[Picture]]]:
     """Sentences of each relation's better direction, the largest gain first."""
     gains: dict[tuple[str | None, str | None], float] = {
         (row.name, row.best.accuracy.direction): row.best.gain.value for row in rows

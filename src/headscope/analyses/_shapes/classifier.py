@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
-from safetensors.torch import load as read_tensors
-from torch import Tensor
 
+from headscope._util.tensors import torch
 from headscope.analyses._shapes.counterparts import counterpart_features
 from headscope.analyses._shapes.features import features
 from headscope.analyses._shapes.tokens import Tokens
 from headscope.errors import HeadscopeError
 from headscope.model.hooks.workspace import Workspace
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SHAPES = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 WEIGHTS = "patterns.safetensors"
@@ -67,6 +69,8 @@ class Classifier:
 @cache
 def classifier() -> Classifier:
     """The classifier that comes with the package."""
+    from safetensors.torch import load as read_tensors
+
     return Classifier(
         read_tensors(files("headscope.analyses._shapes").joinpath(WEIGHTS).read_bytes())
     )

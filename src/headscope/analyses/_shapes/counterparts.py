@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
+from headscope._util.tensors import torch
 from headscope.analyses._shapes.tokens import Tokens
 from headscope.model.hooks.workspace import Workspace
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TINY = 1e-6
 FAINT = 0.005

@@ -7,14 +7,15 @@ a row's ink sum to 1, whatever the length. Rows of specials do not count.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.analyses._shapes.tokens import NEAR, Tokens
 from headscope.model.attention.layer import STRIDE, band
 from headscope.model.hooks.workspace import Workspace
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 COLUMNS = 3
 """Columns of each sentence that are looked at."""
@@ -41,7 +42,7 @@ class Above(NamedTuple):
     floor: float
 
 
-Measures = Iterator[tuple[str, Tensor | Above]]
+Measures: TypeAlias = "Iterator[tuple[str, Tensor | Above]]"
 """Names and what is measured: (example, head), or (example, head, query), whose mean counts."""
 
 
@@ -227,7 +228,7 @@ def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Ten
     )
     measures = {name: measured for part in parts for name, measured in part()}
     above = {name: value for name, value in measures.items() if isinstance(value, Above)}
-    plain = {name: value for name, value in measures.items() if isinstance(value, Tensor)}
+    plain = {name: value for name, value in measures.items() if isinstance(value, torch.Tensor)}
     rows = {name: value for name, value in plain.items() if value.dim() == 3}
     stacked = torch.stack([*(share.ratio for share in above.values()), *rows.values()], 1)
     floors = stacked.new_tensor([share.floor for share in above.values()]).view(-1, 1, 1)

@@ -13,7 +13,7 @@ from headscope.evidence import HeadRow, Unit
 from headscope.evidence.example_tables import MAPS, MapRow
 from headscope.report.charts import Chart, Datum, Drawing, datum, map_chart, map_rows
 from headscope.report.sections import SHOWN, Section, analysis_section, run_sections
-from headscope.report.views import View, views
+from headscope.report.views import CorpusView, views
 from headscope.runs import RunResults
 
 COLOURS = {
@@ -27,12 +27,12 @@ COLOURS = {
 INFORMATIVE = ("block", "heterogeneous")
 
 
-def shapes(view: View) -> list[HeadRow]:
+def shapes(view: CorpusView) -> list[HeadRow]:
     """The rows of the shapes of a view."""
     return [row for row in view.rows if (row.analysis, row.statistic) == ("patterns", "shape")]
 
 
-def dominant(view: View) -> dict[str, HeadRow]:
+def dominant(view: CorpusView) -> dict[str, HeadRow]:
     """The row of the commonest shape of each head, by the head's name."""
     commonest: dict[str, HeadRow] = {}
     for row in shapes(view):
@@ -44,7 +44,7 @@ def dominant(view: View) -> dict[str, HeadRow]:
 
 
 @analysis_section("patterns")
-def shapes_section(view: View) -> Section | None:
+def shapes_section(view: CorpusView) -> Section | None:
     """The shapes of one model on one corpus."""
     rows = shapes(view)
     if not rows:
@@ -162,7 +162,7 @@ def by_head(heads: list[Datum]) -> Drawing:
     return drawing
 
 
-def _typical(view: View) -> Iterator[Chart]:
+def _typical(view: CorpusView) -> Iterator[Chart]:
     """For each shape the map that the classifier is surest of, among those that were kept."""
     surest: dict[str, MapRow] = {}
     for row in view.results.rows(MAPS, corpus=view.corpus, weights=view.weights):
@@ -214,10 +214,10 @@ def side_by_side(results: list[RunResults]) -> Iterator[Section]:
     )
 
 
-def _switches(shown: list[View]) -> list[tuple[str, ...]]:
+def _switches(shown: list[CorpusView]) -> list[tuple[str, ...]]:
     """Heads whose commonest shape differs for sure, the clearest first."""
     lines: dict[tuple[str, ...], float] = {}
-    groups: dict[tuple[int, int], list[View]] = defaultdict(list)
+    groups: dict[tuple[int, int], list[CorpusView]] = defaultdict(list)
     for view in shown:
         if view.weights != "random":
             groups[view.model.layers, view.model.heads].append(view)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.model.attention import in_band
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NEAR = 3
 """Offsets that make a diagonal."""

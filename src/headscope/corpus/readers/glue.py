@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from headscope.corpus.example import Example
 from headscope.corpus.files import lines
 from headscope.corpus.readers.registry import reader
@@ -120,6 +118,8 @@ def _tsv(layout: Layout, path: Path) -> Iterator[Row]:
 
 
 def _parquet(layout: Layout, path: Path) -> Iterator[Row]:
+    import pyarrow.parquet as pq
+
     text, pair = layout.hub_columns
     for number, row in enumerate(pq.read_table(path).to_pylist(), 1):
         label = layout.classes[row["label"]] if layout.classes else str(row["label"])

@@ -186,7 +186,7 @@ class Ablation(Experiment):
 
     @property
     def budget(self) -> Budget:
-        """Replacement large a batch may be, so that what its variants hand on has room."""
+        """How large a batch may be, so that what its variants hand on has room."""
         size = self.model.network.config.hidden_size * 4
         tokens = ROOM // (size * (len(self.variants) + 1))
         tokens = min(256, max(128, tokens))

@@ -9,7 +9,7 @@ from headscope.evidence.metrics import Score
 from headscope.experiments.ablation.tables import ABLATION, AblationRow, AblationSummary
 from headscope.report.charts import Chart, Datum, datum, heat_map, layer_bars
 from headscope.report.sections import SHOWN, Cell, Place, Section, card_lines, run_sections
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults, Study
 
 VERDICTS = {
@@ -40,7 +40,7 @@ def heads_off(results: list[RunResults]) -> Iterator[Section]:
 def _metric_section(run: RunResults, summary: AblationSummary, intact: Score) -> Section:
     metric, study = intact.metric, run.record.study
     rows = run.rows(ABLATION, metric=metric)
-    heads, layers, sets = ([row for row in rows if row.unit == unit] for unit in UNITS)
+    heads, layers, sets = ([row for row in rows if row.unit == kind] for kind in UNITS)
     unit = intact.difference_unit
     charts = []
     if heads:
@@ -49,7 +49,7 @@ def _metric_section(run: RunResults, summary: AblationSummary, intact: Score) ->
             Chart(
                 f"ablation-{metric}-heads",
                 f"{metric} with one head off",
-                "Replacement much the task gains (blue) or loses (orange) when a head is off; white: "
+                "How much the task gains (blue) or loses (orange) when a head is off; white: "
                 "nothing changes; colours follow the square root, so that small differences are "
                 "seen. A cell may differ from white by chance: the table below says what is sure.",
                 heat_map(data, unit),
@@ -146,7 +146,7 @@ def _line(row: AblationRow, intact: Score, summary: AblationSummary) -> tuple[Ce
 
 
 @card_lines(30)
-def off_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+def off_lines(view: CorpusView, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """What each head's task loses or gains without it."""
     for run in results:
         if not run.has(ABLATION):

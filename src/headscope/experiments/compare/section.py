@@ -26,7 +26,7 @@ from headscope.report.charts import (
 )
 from headscope.report.numbers import described_statistics
 from headscope.report.sections import SHOWN, Cell, Place, Section, card_lines, run_sections
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 from headscope.runs.record import StatisticRecord
 
@@ -228,7 +228,7 @@ def _side_by_side(
 
 
 @card_lines(20)
-def change_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+def change_lines(view: CorpusView, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """How much the maps of each head changed, of a model that was compared."""
     for run in results:
         models = run.record.study.models

@@ -17,7 +17,7 @@ from headscope.experiments._shared.head_curves import PRUNING, PruningRow
 from headscope.experiments.gates.tables import GATES, GatesSummary, open_shares
 from headscope.report.charts import COLOURS, Chart, Drawing, datum, heat_map
 from headscope.report.sections import SHOWN, Place, Section, card_lines, run_sections
-from headscope.report.views import RANDOM, View, views
+from headscope.report.views import RANDOM, CorpusView, views
 from headscope.runs import RunResults
 
 INKS = [*COLOURS, "#999999", "#b09c85", "#7e6148", "#91d1c2", "#8491b4", "#f39b7f"]
@@ -142,7 +142,7 @@ def _path_drawing(intact: Score) -> Drawing:
 
 
 @card_lines(60)
-def gate_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+def gate_lines(view: CorpusView, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """How long the gate of each head stays open."""
     for run in results:
         for place, share in open_shares(run).items():
@@ -160,7 +160,7 @@ def roles_that_stay(results: list[RunResults]) -> Iterator[Section]:
                 yield _roles_section(run, view)
 
 
-def _roles_section(run: RunResults, view: View) -> Section:
+def _roles_section(run: RunResults, view: CorpusView) -> Section:
     role_of = roles(view)
     states: dict[tuple[float, str], list[bool]] = defaultdict(list)
     for row in run.rows(GATES):

@@ -21,12 +21,12 @@ from headscope.report.sections import (
     card_lines,
     run_sections,
 )
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
 
 @analysis_section("importance")
-def ranking(view: View) -> Section | None:
+def ranking(view: CorpusView) -> Section | None:
     """The ranking of heads by importance."""
     rows = sorted(view.results.rows(IMPORTANCE), key=lambda row: row.rank)
     if not rows:
@@ -59,7 +59,7 @@ def ranking(view: View) -> Section | None:
 
 
 @card_lines(40)
-def ranks(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+def ranks(view: CorpusView, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """The rank of each head."""
     for run in results:
         rows = run.rows(IMPORTANCE)
@@ -76,9 +76,9 @@ def importance_and_effect(results: list[RunResults]) -> Iterator[Section]:
     """Does importance tell what is lost without a head? For runs of one model on one task."""
     for measured in results:
         for ablated in results:
-            if measured.has(IMPORTANCE) and ablated.has(ABLATION):
-                if measured.record.study.same_model_and_task(ablated.record.study):
-                    yield from _joined(measured, ablated)
+            both = measured.has(IMPORTANCE) and ablated.has(ABLATION)
+            if both and measured.record.study.same_model_and_task(ablated.record.study):
+                yield from _joined(measured, ablated)
 
 
 def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:

@@ -13,7 +13,7 @@ from headscope.report.sections import Panel
 from headscope.runs import Results, rows_of
 
 if TYPE_CHECKING:
-    from headscope.report.views import View
+    from headscope.report.views import CorpusView
 
 Row = dict[str, Any]
 PUBLISHED = {
@@ -26,7 +26,7 @@ MEASURES = ("UAS", "UAS as trees", "LAS", "control", "selectivity")
 WHOSE = {"trained": "", "none": "", "random layers": ", random layers", "random": ", all random"}
 
 
-def panel(view: View) -> Panel | None:
+def panel(view: CorpusView) -> Panel | None:
     """The table of probes and baselines."""
     rows = rows_of(view.results.probes, corpus=view.corpus)
     if not rows:

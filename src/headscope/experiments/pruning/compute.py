@@ -18,13 +18,13 @@ from headscope.experiments._shared.identity import model_record, task_record
 from headscope.experiments.base import Experiment, versions
 from headscope.experiments.finetuning.compute import (
     CHECKPOINTS,
-    Recipe,
     Steps,
     checkpoint_size,
     saving,
     size_of,
     train,
 )
+from headscope.experiments.finetuning.hyperparameters import Hyperparameters
 from headscope.experiments.pruning.card import model_card
 from headscope.experiments.pruning.curves import PruningCurves
 from headscope.experiments.pruning.orders import Order
@@ -139,12 +139,14 @@ class Pruning(Experiment):
         """Fine-tune a pruned model on the choosing data."""
         task = self.parts[CHOICE]
         assert isinstance(task, Classification | Regression)
-        recipe = Recipe(
-            epochs=self.target.tune, length=self.data.max_length or 128, seed=self.data.seed
+        chosen = Hyperparameters(
+            epochs=self.target.tune,
+            max_length=self.data.max_length or 128,
+            seed=self.data.seed,
         )
         steps = Steps(self.progress, f"{pruned.name}, pruned, on {task.name}")
-        with saving(home, checkpoint_size(pruned, recipe.epochs)):
-            train(pruned, task, recipe, home / CHECKPOINTS, steps)
+        with saving(home, checkpoint_size(pruned, chosen.epochs)):
+            train(pruned, task, chosen, home / CHECKPOINTS, steps)
 
     def _save(self, pruned: Model, home: Path) -> float | None:
         """Write the model; returns how far the ONNX file is from it, None without one."""

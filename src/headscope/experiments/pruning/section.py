@@ -14,7 +14,7 @@ from headscope.experiments._shared.head_curves import PRUNING, TEST, PruningRow
 from headscope.experiments.pruning.tables import REMOVALS, PruningSummary
 from headscope.report.charts import COLOURS, Chart, Drawing
 from headscope.report.sections import Place, Section, card_lines, run_sections, summary_lines
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults, Study
 
 INKS = {"importance": COLOURS[0], "ablation": COLOURS[1], "gates": COLOURS[2], "random": "#777777"}
@@ -142,7 +142,7 @@ def _drawing(intact: Score, methods: list[str]) -> Drawing:
 
 
 @card_lines(70)
-def removal_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+def removal_lines(view: CorpusView, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """When each head would go, and whether it went."""
     for run in results:
         if not run.has(REMOVALS):
@@ -158,7 +158,7 @@ def removal_lines(view: View, results: list[RunResults]) -> Iterator[tuple[Place
 
 
 @summary_lines(20)
-def price_lines(view: View, results: list[RunResults]) -> Iterator[str]:
+def price_lines(view: CorpusView, results: list[RunResults]) -> Iterator[str]:
     """What can go at what price, where the model was pruned."""
     for run in results:
         if run.has(REMOVALS):

@@ -12,7 +12,7 @@ from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
 from headscope.experiments.relevance.tables import score_parts
 from headscope.report.charts import Chart, datum, layer_parts, scatter
 from headscope.report.sections import Place, Section, analysis_section, card_lines, run_sections
-from headscope.report.views import View
+from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
 PARTS = ("heads", "residual", "biases", "epsilon")
@@ -20,7 +20,7 @@ PARTS = ("heads", "residual", "biases", "epsilon")
 
 
 @analysis_section("relevance")
-def where_the_score_goes(view: View) -> Section | None:
+def where_the_score_goes(view: CorpusView) -> Section | None:
     """Through the heads or past them, layer by layer."""
     layers = score_parts(view.results)
     if not layers:
@@ -57,7 +57,7 @@ def where_the_score_goes(view: View) -> Section | None:
 
 
 @card_lines(50)
-def relevance_lines(_view: View, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
+def relevance_lines(_view: CorpusView, results: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """The share of each head in the relevance of all."""
     share = Unit.SHARE
     for run in results:

@@ -157,7 +157,7 @@ class Pass:
         return analyses
 
     def seconds(self) -> float:
-        """Replacement long one reader would take, from a few texts spread over the first shard."""
+        """How long one reader would take, from a few texts spread over the first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
         batches = plan([len(pieces) for pieces in sample], self.settings.budget)

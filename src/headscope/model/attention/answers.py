@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.model.attention.blocks import visit
 from headscope.model.attention.layer import LayerAttention
 from headscope.model.attention.places import At, Norms, Rows, WholeMaps
@@ -25,6 +23,9 @@ from headscope.model.attention.requests import (
 from headscope.model.attention.seen import Best
 from headscope.model.attention.view import View, in_band
 from headscope.model.attention.watchers import Watcher
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Plan:
@@ -147,7 +148,7 @@ def _received(answers: MapAnswers, request: Received) -> Any:
 
 def _mass(answers: MapAnswers, request: Mass) -> Any:
     place = answers.plan.groups[1].get(request) if request.over is not None else None
-    if place is None or request.together or not isinstance(request.keys, Tensor):
+    if place is None or request.together or not isinstance(request.keys, torch.Tensor):
         return NotImplemented
     sums = answers.grouped[:, :, place]
     return sums @ request.keys.unsqueeze(1).to(sums.dtype)

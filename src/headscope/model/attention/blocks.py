@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
+from headscope._util.tensors import torch
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headscope.model.attention.request import Request
     from headscope.model.attention.view import View
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.errors import ModelError
 from headscope.model.attention.blocks import Block
 from headscope.model.attention.view import View
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.words import WordAttention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 TINY = 1e-30
 """Below this a float32 weight has too few digits to take the logarithm of."""

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.model.attention.request import Request, keys_of, rows_of, zeros
 from headscope.model.attention.seen import Best
 from headscope.model.attention.view import View
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headscope.model.attention.blocks import Block
 
 

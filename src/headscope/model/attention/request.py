@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.model.attention.seen import Best
 from headscope.model.attention.view import View
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headscope.model.attention.blocks import Block
 
 
@@ -79,8 +79,8 @@ class Request:
 
 
 def _equal(value: object, other: object) -> bool:
-    if not isinstance(value, Tensor) or not isinstance(other, Tensor):
-        return value is other or (not isinstance(value, Tensor) and value == other)
+    if not isinstance(value, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return value is other or (not isinstance(value, torch.Tensor) and value == other)
     if value is other:
         return True
     return value.shape == other.shape and value.dtype == other.dtype and torch.equal(value, other)

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.model.attention.request import Request, grouped, keys_of, nothing, rows_of, zeros
 from headscope.model.attention.seen import Best
 from headscope.model.attention.view import View, in_band
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headscope.model.attention.blocks import Block
 
 
@@ -58,7 +58,7 @@ class Mass(Request):
         self.over = grouped(self.over)
 
     def begin(self, view: View, heads: int) -> tuple[Tensor, Tensor]:
-        keys = (self.keys if isinstance(self.keys, Tensor) else self.keys()).float()
+        keys = (self.keys if isinstance(self.keys, torch.Tensor) else self.keys()).float()
         examples, rows = rows_of(view, self.words)
         size = rows if self.over is None else self.over.shape[-1]
         heads = 1 if self.together else heads
@@ -76,10 +76,10 @@ class Mass(Request):
     @property
     def constant(self) -> bool:
         """Whether the keys are the same at every site."""
-        return isinstance(self.keys, Tensor)
+        return isinstance(self.keys, torch.Tensor)
 
     def counts(self, view: View) -> Tensor:
-        columns = (self.keys if isinstance(self.keys, Tensor) else self.keys()).shape[-1]
+        columns = (self.keys if isinstance(self.keys, torch.Tensor) else self.keys()).shape[-1]
         return super().counts(view).unsqueeze(-1).expand(-1, -1, -1, columns)
 
 

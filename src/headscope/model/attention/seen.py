@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from torch import Tensor
+from headscope._util.tensors import torch
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headscope.model.attention.kinds import Site
     from headscope.model.attention.request import Request
     from headscope.model.attention.view import View
@@ -30,7 +32,7 @@ class Best:
     @cached_property
     def place(self) -> Tensor:
         """Where the largest weight is."""
-        return self._place if isinstance(self._place, Tensor) else self._place()
+        return self._place if isinstance(self._place, torch.Tensor) else self._place()
 
 
 class Answers(Protocol):

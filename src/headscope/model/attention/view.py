@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import torch
-from torch import Tensor
-
+from headscope._util.tensors import torch
 from headscope.model.attention.kinds import Kind
 from headscope.model.batch import Batch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Result = TypeVar("Result")
 ALL = slice(None)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Protocol
 
 from headscope.model.attention.places import Rows
 from headscope.model.attention.request import Request
 from headscope.model.attention.seen import Seen
 from headscope.model.attention.view import View
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Watcher(Protocol):

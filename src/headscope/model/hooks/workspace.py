@@ -6,9 +6,13 @@ Fresh pages for every layer cost more than the sums that are made of them.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from headscope._util.tensors import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 MARGIN = 16
 """Spare elements on both sides, so that the diagonals of a map can be seen without a copy."""

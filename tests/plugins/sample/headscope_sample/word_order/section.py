@@ -42,7 +42,7 @@ def word_order_section(results: list[RunResults]) -> Iterator[Section]:
 
 @card_lines(500)
 def word_order_lines(
-    view: View, results: list[RunResults]
+    view: CorpusView, results: list[RunResults]
 ) -> Iterator[tuple[tuple[int, int], str]]:
     """How much the entropy of each head rises."""
     for run in results:
