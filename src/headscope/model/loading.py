@@ -21,6 +21,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from headscope._util.plugins import did_you_mean
 from headscope.errors import ModelError
 from headscope.model import bundled
 from headscope.model.adapters import Adapter, family_of
@@ -76,6 +77,10 @@ def load(
     """
     if dtype not in ("float32", "bfloat16", "float16"):
         raise ModelError(f"dtype {dtype!r} is not float32, bfloat16 or float16")
+    _check_device(device)
+    hint = did_you_mean(str(name), [bundled.NAME])
+    if hint and str(name) != bundled.NAME and not Path(name).exists():
+        raise ModelError(f"there is no model {str(name)!r}{hint}")  # the hub would be asked in vain
     source = bundled.folder() if str(name) == bundled.NAME else name
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     try:
@@ -100,6 +105,18 @@ def load(
     model = wrap(network, tokenizer, short_name(name))
     model.uninitialised_weights = frozenset(info["missing_keys"])
     return model
+
+
+def _check_device(name: str) -> None:
+    """Raise an error if torch does not know a device or cannot use it."""
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        usable = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+        usable += ["mps"] * torch.backends.mps.is_available()
+        raise ModelError(
+            f"device {name!r} cannot be used here; use {' or '.join(usable)}"
+        ) from error
 
 
 def _check_complete(name: str | Path, top: Top, missing_keys: set[str]) -> None:
