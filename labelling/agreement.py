@@ -115,7 +115,7 @@ def main() -> None:
         for score in (agree, kappa, macro):
             found, (low, high) = pairs(said, score), interval(said, score)
             print(f"  {score.__name__}, mean over pairs: {np.mean(found):.3f} "
-                  f"[{low:.3f}, {high:.3f}]; range {min(found):.3f} to {max(found):.3f}")  # fmt: skip
+                  f"[{low:.3f}, {high:.3f}], {min(found):.3f} to {max(found):.3f}")  # fmt: skip
         alone = [against_others(said, place, one) for place, one in enumerate(said)]
         print(f"  macro-F1 of one against the majority of the others: {np.mean(alone):.3f} "
               f"({min(alone):.3f} to {max(alone):.3f})")  # fmt: skip

@@ -148,9 +148,7 @@ def against_annotators(problem: Problem, guess: NDArray[np.int64]) -> None:
     said, places = problem.said, range(len(ANNOTATORS))
     one = np.mean([against_others(said, place, said[place]) for place in places])
     ours = np.mean([against_others(said, place, guess) for place in places])
-    print(
-        f"  against the majority of the others: an annotator {one:.3f}, classifier {ours:.3f}"
-    )
+    print(f"  against the majority of the others: an annotator {one:.3f}, classifier {ours:.3f}")
     each = [macro(said, guess) for said in problem.said]
     print(f"  against one annotator: {np.mean(each):.3f} ({min(each):.3f} to {max(each):.3f})")
 
