@@ -1,1 +1,1 @@
-"""How the maps of attention were drawn, shown and labelled that the pattern classifier learns."""
+"""How the training maps of the pattern classifier were sampled, shown and labelled."""

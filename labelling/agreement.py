@@ -1,4 +1,4 @@
-"""How far the annotators agree, and what the labels are.
+"""Agreement between the annotators, and the resulting labels.
 
 python -m labelling.agreement
 """
@@ -23,12 +23,12 @@ Score = Callable[[Said, Said], float]
 
 
 def agree(one: Said, other: Said) -> float:
-    """The share of maps on which they say the same."""
+    """The share of maps on which two annotators agree."""
     return float(np.mean(one == other))
 
 
 def macro(one: Said, other: Said) -> float:
-    """Macro-F1 of one against the other; it is the same the other way round."""
+    """Macro-F1 of one annotator against the other; it is symmetric."""
     return float(f1_score(one, other, average="macro", zero_division=0))
 
 
@@ -57,7 +57,7 @@ def interval(said: Said, score: Score) -> tuple[float, float]:
 
 
 def most_votes(said: Said) -> Said:
-    """(map,) how many annotators say the shape that most of them say.
+    """(map,) number of votes for the most frequent shape.
 
     Args:
         said: (annotator, map)
@@ -69,12 +69,12 @@ def most_votes(said: Said) -> Said:
 
 
 def counted(said: Said) -> Said:
-    """(shape, map) how many annotators say each shape."""
+    """(shape, map) number of votes for each shape."""
     return np.stack([(said == shape).sum(0) for shape in range(len(SHAPES))])
 
 
 def most_say(said: Said) -> Said:
-    """(map,) what more annotators say than anything else; -1 where there is no such shape.
+    """(map,) the shape with the most votes; -1 if there is a tie.
 
     Args:
         said: (annotator, map)
@@ -88,7 +88,7 @@ def most_say(said: Said) -> Said:
 
 
 def against_others(said: Said, place: int, guess: Said) -> float:
-    """The macro-F1 of somebody's guess against what most annotators say, but for one of them.
+    """Macro-F1 of a guess against the majority of the annotators, leaving one of them out.
 
     Args:
         said: (annotator, map)
@@ -99,7 +99,7 @@ def against_others(said: Said, place: int, guess: Said) -> float:
 
 
 def votes_on(numbers: list[int], annotators: tuple[int, ...] = ANNOTATORS) -> Said:
-    """(annotator, map) shapes by their place in `SHAPES`."""
+    """(annotator, map) shapes as indices into `SHAPES`."""
     votes = [by_annotator(annotator) for annotator in annotators]
     return np.array([[SHAPES.index(one[number].shape) for number in numbers] for one in votes])
 
@@ -114,22 +114,20 @@ def main() -> None:
         print(f"{name}: {len(numbers)} maps, {len(ANNOTATORS)} annotators")
         for score in (agree, kappa, macro):
             found, (low, high) = pairs(said, score), interval(said, score)
-            print(f"  {score.__name__}, of two: {np.mean(found):.3f} [{low:.3f}, {high:.3f}]; "
-                  f"of the pairs {min(found):.3f} to {max(found):.3f}")  # fmt: skip
+            print(f"  {score.__name__}, mean over pairs: {np.mean(found):.3f} "
+                  f"[{low:.3f}, {high:.3f}], {min(found):.3f} to {max(found):.3f}")  # fmt: skip
         alone = [against_others(said, place, one) for place, one in enumerate(said)]
-        print(f"  macro-F1 of one against what most others say: {np.mean(alone):.3f} "
+        print(f"  macro-F1 of one against the majority of the others: {np.mean(alone):.3f} "
               f"({min(alone):.3f} to {max(alone):.3f})")  # fmt: skip
         flags = [[by_annotator(a)[n].matching for n in numbers] for a in ANNOTATORS]
         print(f"  matching: kappa {np.mean(pairs(np.array(flags, dtype=int), kappa)):.3f}")
         agreed = Counter(most_votes(said).tolist())
-        print(
-            f"  of the {len(ANNOTATORS)} say the same: {dict(sorted(agreed.items(), reverse=True))}"
-        )
+        print(f"  votes for the majority: {dict(sorted(agreed.items(), reverse=True))}")
         print(f"  labels {dict(Counter(final[n].shape for n in numbers))}")
         print(f"  matching {sum(final[n].matching for n in numbers)}")
     table = sum(confusion_matrix(said[a], said[b], labels=range(len(SHAPES)))
                 for a, b in combinations(range(len(said)), 2))  # fmt: skip
-    print("all pairs of annotators, counted both ways")
+    print("all pairs of annotators, counted in both directions")
     for shape, row in zip(SHAPES, table + table.T, strict=True):
         print(f"  {shape:18}", *(f"{cell:5}" for cell in row))
     doubtful = [n for n in kinds["all"] if final[n].votes == len(EVERYBODY)]
@@ -140,7 +138,7 @@ def main() -> None:
     learned = [n for n in final if not drawn[n].judged]
     one, other = FURTHER[:2]
     alike = agree(*votes_on(learned, (one, other)))
-    print(f"to learn from only: {len(learned)} maps; {one} and {other} agree in {alike:.3f}")
+    print(f"for training only: {len(learned)} maps; {one} and {other} agree on {alike:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""Draw maps of attention at random from real models on real texts, to be labelled by eye.
+"""Sample attention maps from real models on real texts, to be labelled by eye.
 
     python -m labelling.draw random --models DIR --tuned mrpc=DIR   each head once, or twice
     python -m labelling.draw again --models DIR --tuned mrpc=DIR    the same on other texts, added
     python -m labelling.draw more --like CLASS --count N ...        from heads that have shown CLASS
-    python -m labelling.draw doubted --count N ...    what the classifier is in doubt of: to learn
-                                                      from, never to be judged by
+    python -m labelling.draw doubted --count N ...    maps that the classifier is uncertain about:
+                                                      for training, never for evaluation
 
-What is kept of a text is no text: how long it is, which tokens are specials or of the second
-sentence, and which tokens are the same as which. What is kept of a map are its weights as
-`round(255 * sqrt(weight))`, a byte each, which is finer where weights are small.
+No text is stored: only its length, which tokens are special or belong to the second sentence, and
+which tokens are identical. Of a map, the weights are stored as `round(255 * sqrt(weight))`, one
+byte each, which is finer where weights are small.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from labelling.votes import read_votes
 
 MAPS, TABLE = (Path(__file__).parent / name for name in ("maps.npz", "maps.tsv"))
 SHORTEST, LONGEST = 8, 64
-"""Pieces of a text whose map can be looked at as a whole."""
+"""Shortest and longest texts, in pieces, whose maps can be viewed as a whole."""
 A_LAYER = 13
-"""Maps that are drawn of every layer of every model: each head once, one of them twice."""
+"""Maps sampled from every layer of every model: each head once, one of them twice."""
 POOL, OF_A_TEXT = 400, 5
-"""Texts of each model among whose maps doubtful ones are looked for, and maps of each text."""
+"""Texts per model that are searched for doubtful maps, and maps per text."""
 DOUBTED = "doubted"
 SINGLE = {"sst-2", "cola", "en_ewt-ud-test", "tour", "ko_gsd-ud-test"}
 
@@ -68,17 +68,17 @@ class Drawn:
 
     @property
     def judged(self) -> bool:
-        """Whether a classifier may be judged by it: none had a part in choosing it."""
+        """Whether it is used for evaluation: no classifier took part in selecting it."""
         return self.how != DOUBTED
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One map, with what is known of its tokens.
+    """One map, with what is known about its tokens.
 
     Attributes:
         weights: (query, key); rows sum to 1.
-        sentence: (token,) 0 or 1: the first or second text; -1: a special.
+        sentence: (token,) 0 or 1: the first or second text; -1: a special token.
         token: (token,) equal numbers stand for equal tokens.
     """
 
@@ -88,7 +88,7 @@ class Shown:
 
 
 def sentences(pieces: Pieces) -> NDArray[np.int8]:
-    """(token,) which text of a pair each token belongs to; -1 for specials."""
+    """(token,) which text of a pair each token belongs to; -1 for special tokens."""
     return np.where(pieces.special, -1, pieces.second).astype(np.int8)
 
 
@@ -118,7 +118,7 @@ class Source:
         self.model, self.texts = model, texts
 
     def draw(self, rng: np.random.Generator, pair: bool) -> tuple[str, Pieces]:
-        """A text of a length that can be looked at, from a corpus of the kind that is asked for."""
+        """A text of suitable length, from a corpus of single sentences or of pairs."""
         names = [name for name in self.texts if (name not in SINGLE) == pair]
         while True:
             name = names[rng.integers(len(names))]
@@ -128,7 +128,7 @@ class Source:
                 return name, pieces
 
     def show(self, pieces: Pieces, heads: list[tuple[int, int]]) -> list[Shown]:
-        """What some heads (layer, head) do on a text."""
+        """The maps of some heads (layer, head) on a text."""
         seen: dict[int, NDArray[np.float32]] = {}
 
         def keep(site: Seen, maps: Tensor) -> None:
@@ -144,7 +144,7 @@ class Source:
 
 
 def sources(models: Path, tuned: dict[str, Path], data: Path) -> dict[str, Source]:
-    """The models by the name that they have in the table.
+    """The models by their names in the table.
 
     Args:
         tuned: MiniLM fine-tuned, by task.
@@ -161,7 +161,7 @@ def sources(models: Path, tuned: dict[str, Path], data: Path) -> dict[str, Sourc
 
 
 def at_random(places: dict[str, Source], number: int = 0) -> Iterator[tuple[Drawn, Shown]]:
-    """Every head of every layer once and one twice, singles and pairs in turn.
+    """Every head of every layer once and one twice, alternating between singles and pairs.
 
     Args:
         number: of the first map.
@@ -182,7 +182,7 @@ def at_random(places: dict[str, Source], number: int = 0) -> Iterator[tuple[Draw
 def more(
     places: dict[str, Source], before: list[Drawn], like: str, count: int
 ) -> Iterator[tuple[Drawn, Shown]]:
-    """New texts for heads that have shown a class when it was looked for at random."""
+    """New texts for heads that showed a class in the random sample."""
     rng, known = np.random.default_rng(len(before)), sorted(seen_in(before, like))
     for turn in range(count):
         name, layer, head = known[turn % len(known)]
@@ -193,8 +193,8 @@ def more(
 
 
 def doubted(places: dict[str, Source], number: int, count: int) -> Iterator[tuple[Drawn, Shown]]:
-    """Of every model and shape as many: new maps with this shape among the two likeliest, those
-    first whose two likeliest shapes are the closest.
+    """The same number for every model and shape: new maps with this shape among the two
+    likeliest, those with the closest probabilities first.
 
     Args:
         number: of the first map.
@@ -215,7 +215,7 @@ def doubted(places: dict[str, Source], number: int, count: int) -> Iterator[tupl
 def _pool(
     rng: np.random.Generator, name: str, source: Source
 ) -> Iterator[tuple[Drawn, Shown, Shape]]:
-    """Maps at random with what the classifier says of them, singles and pairs in turn."""
+    """Random maps with their predicted shapes, alternating between singles and pairs."""
     model = source.model
     for turn in range(POOL):
         corpus, pieces = source.draw(rng, pair=turn % 2 == 1)
@@ -245,7 +245,7 @@ def stored() -> dict[str, NDArray[Any]]:
 
 
 def write(drawn: list[Drawn], shown: list[Shown], anew: bool) -> None:
-    """Put maps and table down beside this file; behind those that are there, unless anew."""
+    """Write maps and table next to this file, after the existing ones unless starting anew."""
     new = flat(shown)
     if not anew:
         new = {name: np.concatenate([one, new[name]]) for name, one in stored().items()}
@@ -259,7 +259,7 @@ def write(drawn: list[Drawn], shown: list[Shown], anew: bool) -> None:
 
 
 def read_maps() -> tuple[list[Drawn], list[Shown]]:
-    """What `write` put down."""
+    """The maps and the table that `write` wrote."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         drawn = [
             Drawn(
@@ -281,7 +281,7 @@ def read_maps() -> tuple[list[Drawn], list[Shown]]:
 
 
 def seen_in(drawn: list[Drawn], like: str) -> set[tuple[str, int, int]]:
-    """The heads of whose random maps somebody said that they have a shape, or that they match."""
+    """The heads with random maps that an annotator gave a shape, or called matching."""
     named = {vote.number for vote in read_votes() if like in (vote.shape, vote.flag)}
     return {
         (one.model, one.layer, one.head)

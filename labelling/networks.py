@@ -19,13 +19,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How some small networks are trained.
+    """Hyperparameters of the small networks.
 
     Attributes:
         networks, hidden: how many, and how wide.
         batch: rows that each network sees in a step, drawn for itself.
-        balance: classes weigh by their number to minus this power.
-        smooth: of every target goes to all answers alike.
+        balance: classes are weighted by their size to minus this power.
+        smooth: share of every target that is spread evenly over all answers.
     """
 
     networks: int = 6
@@ -42,7 +42,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Rows:
-    """What is learned from.
+    """Training data.
 
     Attributes:
         given: (row, feature)
@@ -56,13 +56,13 @@ class Rows:
 
 
 def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, Tensor]:
-    """Networks trained on some rows, and on blank ones, which are no measure of what is usual.
+    """Networks trained on some rows, and on blank ones, which do not enter the normalisation.
 
     Args:
         names: (answer, class) 1 for the class that follows from the answers.
 
-    Annotators lean to different answers, and few have seen all maps. So what one says is learned
-    as what anybody would say and a leaning of one's own; what is kept is the mean of all.
+    Annotators have different tendencies, and few have seen all maps. A vote is therefore modelled
+    as a common answer plus the annotator's own tendency; the mean over annotators is kept.
     """
     drawn = torch.Generator().manual_seed(recipe.seed)
     usual = torch.from_numpy(rows.given).float()
@@ -106,7 +106,7 @@ def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, 
 
 
 def alone(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
-    """Each of some networks by itself."""
+    """The networks one by one."""
     own = [name for name, one in tensors.items() if one.dim() == 3]
     return [
         tensors | {name: tensors[name][place : place + 1] for name in own}

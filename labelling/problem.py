@@ -1,4 +1,4 @@
-"""What the classifier is to learn: features of maps, and what annotators said."""
+"""The learning problem of the classifier: features of maps, and the votes of annotators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be learned.
+    """Features, votes and labels of a set of maps.
 
     Attributes:
         number: (map,) which maps; the guide's examples are not among them.
@@ -36,8 +36,8 @@ class Problem:
         names: (answer, class) 1 for the class that follows from the answers.
         said: (annotator, map) the class that each of `ANNOTATORS` named; -1 where none did.
         label: (map,) the class that counts.
-        judged: (map,) what scores count; the others are trained on only.
-        head, text: (map,) what may not be both in a fold and in what is trained on.
+        judged: (map,) whether scores include it; the others are for training only.
+        head, text: (map,) must not occur both in a fold and in its training data.
         blank: (map, feature) of maps with nothing on them; nothing: their place among the answers.
     """
 
@@ -62,7 +62,7 @@ class Problem:
         return replace(self, **kept, said=self.said[:, chosen])
 
     def folds(self) -> Iterator[tuple[Bools, Bools]]:
-        """What is trained on and what is held out."""
+        """Training and held-out maps."""
         heads = np.unique(self.head)
         drawn = np.random.default_rng(0).permutation(len(heads)) % FOLDS
         fold = drawn[np.searchsorted(heads, self.head)]
@@ -92,7 +92,7 @@ def measured(shown: list[Shown], counterparts: bool) -> Floats:
 
 
 def blanks() -> Iterator[Shown]:
-    """Maps whose rows look at all tokens nearly alike, as those of a model with random weights."""
+    """Maps with almost uniform rows, like those of a model with random weights."""
     rng = np.random.default_rng(0)
     for _ in range(BLANKS):
         size = int(rng.integers(SHORTEST, LONGEST + 1))
@@ -141,7 +141,7 @@ def problems() -> dict[str, Problem]:
 
 
 def voted(given: list[dict[int, int]], answers: int) -> Floats:
-    """(map, annotator, answer) from the place of the answer that each annotator gave."""
+    """(map, annotator, answer) from the index of the answer that each annotator gave."""
     votes = np.zeros((len(given), len(EVERYBODY), answers))
     for place, one in enumerate(given):
         for annotator, answer in one.items():

@@ -2,9 +2,9 @@
 
     python -m labelling.sheets OUT [--seed 0] [--only 1,2,3] [--first NUMBER] [--large]
 
-Maps stand in a random order, so that neighbours say nothing of each other. Rows look at columns;
-ink is the square root of the weight against the map's own darkest (its 99.5th percentile, and at
-least 0.15). Bars beside a map mark the first sentence (blue), the second (orange) and specials
+Maps are in random order, so that neighbours are unrelated. Rows attend to columns; darkness is the
+square root of the weight relative to the map's own darkest (its 99.5th percentile, and at least
+0.15). Bars along a map mark the first sentence (blue), the second (orange) and special tokens
 (black).
 """
 
@@ -22,12 +22,12 @@ from labelling.draw import Shown, read_maps
 
 BAR, GAP = 7, 26
 FAINTEST = 0.15
-"""A map whose darkest weight is below this is shown pale, as it is."""
+"""A map whose darkest weight is below this is not scaled up, and looks pale."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """How many maps a sheet has, and how many pixels a map."""
+    """Number of maps per sheet, and of pixels per map."""
 
     across: int = 5
     down: int = 4
@@ -44,7 +44,7 @@ COLOURS = {-1: (0, 0, 0), 0: (66, 133, 244), 1: (245, 145, 40)}
 
 
 def inked(weights: NDArray[np.float64]) -> Image.Image:
-    """A map as an image, one pixel a weight."""
+    """A map as an image, one pixel per weight."""
     darkest = max(FAINTEST, float(np.quantile(weights, 0.995)))
     ink = np.sqrt(np.clip(weights / darkest, 0, 1))[..., None]
     colour = 255 - ink * (255 - np.array([20, 30, 90]))
@@ -52,7 +52,7 @@ def inked(weights: NDArray[np.float64]) -> Image.Image:
 
 
 def tile(shown: Shown, caption: str, side: int) -> Image.Image:
-    """A map with its bars, and its number or what is said of it above."""
+    """A map with its bars, and above it its number or a caption."""
     size = len(shown.sentence)
     image = Image.new("RGB", (side + BAR + GAP, side + BAR + GAP), "white")
     pen = ImageDraw.Draw(image)

@@ -1,15 +1,15 @@
-"""Train the pattern classifier on the labelled maps, and tell how good it is.
+"""Train the pattern classifier on the labelled maps, and print how accurate it is.
 
     python -m labelling.train             cross-validation, then the weights that ship
-    python -m labelling.train --check     nothing but: are the weights that ship those of today?
-    python -m labelling.train --wrong F   draw 20 maps that it gets wrong as well
+    python -m labelling.train --check     only check that the shipped weights are reproduced
+    python -m labelling.train --wrong F   also draw 20 maps that it gets wrong
 
-Folds are split by head (a head before and after fine-tuning is one head), and no text of a fold
-is trained on either. Networks learn how annotators answer the guide's four questions, together;
-the shape follows from the answers by the guide's table. Each vote is learned as that of the
-annotator who gave it, and a map counts by how many it has. Maps that a classifier chose because
-it doubted them are trained on besides, and some blank ones, since no model that was drawn from
-shows any; no score counts these.
+Folds are split by head (a head before and after fine-tuning is one head), and the texts of a fold
+are excluded from training as well. Networks learn how annotators answer the guide's four questions
+jointly; the shape follows from the answers by the guide's table. Each vote is modelled as that of
+the annotator who gave it, and a map is weighted by its number of votes. The training data also
+include maps that were selected because a classifier was uncertain about them, and some blank maps,
+since no sampled model shows any; no score includes these.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RECIPES = {
 
 
 def rows_of(problem: Problem, recipe: Recipe) -> tuple[Rows, Rows]:
-    """Maps with what annotators say of them, and blank ones, of which all say the same."""
+    """Maps with their votes, and blank ones with unanimous votes."""
     rare = np.maximum(np.bincount(problem.label), 1.0) ** -recipe.balance
     blank = np.zeros((len(problem.blank), *problem.votes.shape[1:]))
     blank[..., problem.nothing] = 1
@@ -86,7 +86,7 @@ def cross_validated(name: str, problem: Problem) -> tuple[Floats, Floats]:
 
 
 def interval(problem: Problem, guess: NDArray[np.int64]) -> tuple[float, float]:
-    """Of macro-F1, by a bootstrap over heads."""
+    """Interval of macro-F1, by a bootstrap over heads."""
     rng, heads = np.random.default_rng(0), np.unique(problem.head)
     places = [np.nonzero(problem.head == head)[0] for head in heads]
     drawn = []
@@ -116,7 +116,7 @@ def tell(name: str, problem: Problem, found: Floats, each_alone: Floats) -> None
         print(f"  where at least {least} of {total} annotators agree ({sure.sum()}): "
               f"accuracy {np.mean(label[sure] == guess[sure]):.3f}, "
               f"macro-F1 {macro(label[sure], guess[sure]):.3f}")  # fmt: skip
-    print("  one who names the likeliest, were these the annotators' probabilities: "
+    print("  naming the likeliest class, if annotators voted with these probabilities: "
           f"macro-F1 {known(found):.3f}")  # fmt: skip
     if name == "shape":
         against_annotators(problem, guess)
@@ -135,8 +135,8 @@ def tell(name: str, problem: Problem, found: Floats, each_alone: Floats) -> None
 
 
 def known(found: Floats) -> float:
-    """The macro-F1, against what most of some annotators say, of one who always names the class
-    that annotators name most often, were these the probabilities with which they do.
+    """The macro-F1 of always naming the likeliest class against the majority of annotators, if they
+    voted with these probabilities.
     """
     rng, total = np.random.default_rng(0), len(ANNOTATORS)
     drawn = rng.multinomial(total, found / found.sum(1, keepdims=True), size=(SPLITS, len(found)))
@@ -144,19 +144,17 @@ def known(found: Floats) -> float:
 
 
 def against_annotators(problem: Problem, guess: NDArray[np.int64]) -> None:
-    """Print how each annotator, and the classifier, do against what most others say."""
+    """Print the scores of each annotator, and of the classifier, against the other annotators."""
     said, places = problem.said, range(len(ANNOTATORS))
     one = np.mean([against_others(said, place, said[place]) for place in places])
     ours = np.mean([against_others(said, place, guess) for place in places])
-    print(
-        f"  against what most other annotators say: an annotator {one:.3f}, classifier {ours:.3f}"
-    )
+    print(f"  against the majority of the others: an annotator {one:.3f}, classifier {ours:.3f}")
     each = [macro(said, guess) for said in problem.said]
     print(f"  against one annotator: {np.mean(each):.3f} ({min(each):.3f} to {max(each):.3f})")
 
 
 def wrong(problem: Problem, found: Floats, path: Path) -> None:
-    """Draw maps that annotators agree on and the classifier is surest to see otherwise."""
+    """Draw maps on which annotators agree and the classifier is most confidently wrong."""
     guess = found.argmax(1)
     sure = most_votes(problem.said) == len(ANNOTATORS)
     missed = np.nonzero(sure & (guess != problem.label))[0]
@@ -192,7 +190,7 @@ def main() -> None:
     if asked.check:
         before = load_file(WEIGHTS)
         far = max(float((before[key] - one).abs().max()) for key, one in tensors.items())
-        print(f"the weights that ship differ from today's by at most {far:.4f}")
+        print(f"the shipped weights differ from the new ones by at most {far:.4f}")
         return
     save_file(tensors, WEIGHTS)
     print(f"{sum(one.numel() for one in tensors.values()):,} numbers in {WEIGHTS.name}")

@@ -1,4 +1,4 @@
-"""What annotators said of the maps: one line a map and annotator, never changed afterwards."""
+"""The votes of the annotators: one line per map and annotator, never changed afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 VOTES = Path(__file__).parent / "votes.tsv"
 ANNOTATORS = (1, 2, 4, 5, 6)
-"""Who labelled all maps that the classifier is judged by, each without sight of the others."""
+"""The annotators of all maps for evaluation, who did not see each other's votes."""
 FURTHER = (8, 9, 10, 11)
 """Who labelled the maps on which at most three of these agree, among others to learn from."""
 EVERYBODY = ANNOTATORS + FURTHER
@@ -45,7 +45,7 @@ class Vote:
     Attributes:
         answers: to the guide's `QUESTIONS`.
         shape: one of the five patterns of Kovaleva et al. 2019.
-        matching: whether there are lines that join counterparts in the two sentences of a pair.
+        matching: whether lines link tokens to their counterparts in the other sentence of a pair.
     """
 
     number: int

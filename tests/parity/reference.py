@@ -1,4 +1,4 @@
-"""Reference implementations of the analyses, slow and obvious: one text, one head, one row at a time.
+"""Reference implementations of the analyses: one text, one head, one row at a time.
 
 Each function takes maps (layer, head, query, key) of one text as the model itself returns them, and
 gives for every number a sum and a count per head, and the same for attention to all alike.

@@ -98,7 +98,9 @@ def test_files_keep_to_their_role(path: Path) -> None:
         parts = name.split(".")
         own = parts[0] == "headscope" and parts[1] in ("experiments", "analyses")
         role = parts[-1] if own else parts[0]
-        assert role not in FORBIDDEN[path.name] or (own and len(parts) < 3), f"{path} imports {name}"
+        assert role not in FORBIDDEN[path.name] or (own and len(parts) < 3), (
+            f"{path} imports {name}"
+        )
         if own and path.name == "section.py":
             assert "compute" not in parts, f"{path} imports {name}"
 
