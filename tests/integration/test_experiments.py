@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 import headscope as hs
-from headscope._util.progress import NoProgress
+from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import read
 from headscope.errors import HeadscopeError, ModelError
 from headscope.evidence import HEADS, HeadRow
@@ -49,10 +48,20 @@ def tuned(movies: Path) -> Path:
 
 
 def tune(
-    model: str | Path, movies: Path, folder: Path, chosen: Hyperparameters = SHORT, **options: Any
+    model: str | Path,
+    movies: Path,
+    folder: Path,
+    chosen: Hyperparameters = SHORT,
+    progress: Progress | None = None,
 ) -> TrainingRecord:
-    options = {"progress": NoProgress(), "dev": str(movies), "hyperparameters": chosen} | options
-    return hs.finetune(model, f"classify:{movies}", folder, **options)
+    return hs.finetune(
+        model,
+        f"classify:{movies}",
+        folder,
+        dev=str(movies),
+        hyperparameters=chosen,
+        progress=progress or NoProgress(),
+    )
 
 
 def test_a_fine_tuned_folder_loads_as_any_other(tuned: Path, minilm: Model) -> None:

@@ -1,4 +1,4 @@
-"""What a loss feels equals small steps, head by head, and transformers' own gradients, text by
+"""Gradients of the loss equal small steps, head by head, and transformers' own gradients, text by
 text, with nothing padded.
 """
 
@@ -18,14 +18,16 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 from headscope._util.progress import NoProgress
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
+from headscope.evidence import HEADS
 from headscope.experiments._shared.loss_gradients import BATCH, GROUPS, gradients_of_loss
-from headscope.experiments.ablation import ablate
+from headscope.experiments.ablation import ablate, effects
 from headscope.experiments.importance import importance
 from headscope.experiments.importance.compute import Importance
+from headscope.experiments.importance.tables import IMPORTANCE, ImportanceSummary
 from headscope.experiments.scan import scan
 from headscope.model import Model, wrap
-from headscope.report.panels import panels
-from headscope.runs.found import Found
+from headscope.report.page import sections_of
+from headscope.runs import RunResults
 from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task, task
 from tests.tiny import CONFIGS, tiny, tokenizer
 from tests.unit.examples import corpus_of
@@ -182,19 +184,19 @@ def test_gates_of_other_tasks(kind: str) -> None:
 
 def test_importance_is_the_mean_of_sizes_not_the_size_of_the_mean(minilm: Model) -> None:
     task = Similarity("pairs", corpus_of(PAIRS * 1))
-    work = Importance(model=minilm, task=task, progress=NoProgress())
-    for part in work.parts:
-        work.harvest.merge(work.work(part))
-    single = np.stack([gates(minilm, task, [case]).numpy()[0] for case in work.cases])
-    rows = work.rows()
+    experiment = Importance(minilm, task)
+    experiment.prepare(NoProgress())
+    experiment.run_cases(None)
+    single = np.stack([gates(minilm, task, [case]).numpy()[0] for case in experiment.cases])
+    rows = experiment.rows()
     reference = np.abs(single).mean(0)
-    found = np.array([row["value"] for row in rows]).reshape(reference.shape)
+    found = np.array([row.value for row in rows]).reshape(reference.shape)
     np.testing.assert_allclose(found, reference, rtol=2e-3, atol=1e-7)
     assert np.abs(np.abs(single.mean(0)) - reference).max() > 0.1 * reference.max()
     by_layer = reference / np.sqrt((reference**2).sum(1, keepdims=True))
-    normal = np.array([row["normalised"] for row in rows]).reshape(reference.shape)
+    normal = np.array([row.normalised for row in rows]).reshape(reference.shape)
     np.testing.assert_allclose(normal, by_layer, rtol=2e-3)
-    ranks = [row["rank"] for row in rows]
+    ranks = [row.rank for row in rows]
     assert ranks == stats.rankdata(-found.ravel(), method="ordinal").tolist()
 
 
@@ -220,13 +222,12 @@ def test_frozen_weights_and_the_model_stay_as_they_were() -> None:
 def test_a_run_is_the_same_when_it_goes_on(minilm: Model, tmp_path: Path) -> None:
     whole = importance(minilm, "tour", progress=NoProgress())
     again = importance(minilm, "tour", out=tmp_path / "run", progress=NoProgress())
-    assert whole.importance.equals(again.importance)
-    read = type(whole).read(tmp_path / "run")
-    assert read.importance.equals(whole.importance)
+    assert whole.table("importance").equals(again.table("importance"))
+    stored = RunResults.read(tmp_path / "run")
+    assert stored.table("importance").equals(whole.table("importance"))
     assert (tmp_path / "run" / "report.html").exists()
-    assert 0 < read.record["stability"] <= 1
-    groups = {row["group"] for row in read.heads.to_pylist() if row["analysis"] == "gradients"}
-    assert groups == set(GROUPS)
+    assert 0 < stored.record.summary_as(ImportanceSummary).stability <= 1
+    assert {row.group for row in stored.rows(HEADS, analysis="gradients")} == set(GROUPS)
 
 
 def test_a_scan_follows_the_masked_lm_loss() -> None:
@@ -234,64 +235,64 @@ def test_a_scan_follows_the_masked_lm_loss() -> None:
     texts = corpus_of(
         [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
     )
-    found = scan(model, texts, only=["focus"], gradients=True, progress=NoProgress())
-    reference = importance(model, MaskedLM("made", texts), progress=NoProgress())
-    for one, other in zip(
-        (row for row in found.heads.to_pylist() if row["analysis"] == "gradients"),
-        (row for row in reference.heads.to_pylist() if row["analysis"] == "gradients"),
-        strict=True,
-    ):
-        assert one["value"] == pytest.approx(other["value"], rel=1e-4)
+    scanned = scan(model, texts, only=["focus"], gradients=True, progress=NoProgress())
+    apart = importance(model, MaskedLM("made", texts), progress=NoProgress())
+    rows, expected = (results.rows(HEADS, analysis="gradients") for results in (scanned, apart))
+    for row, other in zip(rows, expected, strict=True):
+        assert row.value == pytest.approx(other.value, rel=1e-4)
     with pytest.raises(HeadscopeError, match="without a masked-LM head"):
         scan(tiny("bert"), texts, gradients=True, progress=NoProgress())
 
 
 @pytest.fixture(scope="module")
-def felt_run(minilm: Model) -> Found:
+def measured(minilm: Model) -> RunResults:
     return importance(minilm, "tour", progress=NoProgress())
 
 
 @pytest.fixture(scope="module")
-def off(minilm: Model) -> Found:
+def off(minilm: Model) -> RunResults:
     return ablate(minilm, "tour", progress=NoProgress())
 
 
 @pytest.mark.xdist_group("effects")
-def test_importance_beside_a_real_ablation(felt_run: Found, off: Found) -> None:
-    (panel,) = [one for one in panels([felt_run, off]) if "importance" in one.title]
-    (chart,) = panel.charts
+def test_importance_beside_a_real_ablation(measured: RunResults, off: RunResults) -> None:
+    (section,) = [one for one in sections_of([measured, off]) if "importance" in one.title]
+    (chart,) = section.charts
     points = chart.spec()["datasets"]["heads"]
     assert len(points) == 72
-    effects = {row["name"]: row["delta"] for row in off.effects("head")}
-    table = {(row["layer"], row["head"]): row["value"] for row in felt_run.importance.to_pylist()}
+    deltas = {row.name: row.delta for row in effects(off, "head")}
+    table = {(row.layer, row.head): row.value for row in measured.rows(IMPORTANCE)}
     for point in points:
-        assert point["effect"] == pytest.approx(effects[point["name"]])
+        assert point["effect"] == pytest.approx(deltas[point["name"]])
         assert point["value"] == pytest.approx(table[point["layer"], point["head"]])
     rho = stats.spearmanr([p["value"] for p in points], [abs(p["effect"]) for p in points])
-    assert f"{rho.statistic:+.2f}" in panel.text[1]
+    assert f"{rho.statistic:+.2f}" in section.text[1]
 
 
 @pytest.mark.xdist_group("effects")
-def test_what_resting_on_specials_means(minilm: Model, felt_run: Found, off: Found) -> None:
+def test_what_resting_on_specials_means(
+    minilm: Model, measured: RunResults, off: RunResults
+) -> None:
     """One figure: mass against norm, gradient and effect; each is what its own run says."""
     seen = scan(minilm, read("tour", limit=40), only=["special_tokens", "value_norms"],
                 progress=NoProgress())  # fmt: skip
-    (panel,) = [one for one in panels([seen, felt_run, off]) if "Resting" in one.title]
-    (chart,) = panel.charts
+    (section,) = [one for one in sections_of([seen, measured, off]) if "Resting" in one.title]
+    (chart,) = section.charts
     points: dict[str, dict[str, Any]] = {}
     for point in chart.spec()["datasets"]["points"]:
         points.setdefault(point["measure"], {})[point["name"]] = point
     norm, gradient, gain = points.values()
     assert len(norm) == len(gradient) == len(gain) == 72
-    table = felt_run.heads.to_pylist() + seen.heads.to_pylist()
+    table = measured.rows(HEADS) + seen.rows(HEADS)
 
     def of(analysis: str, group: str, column: str = "value", direction: str | None = None) -> float:
         (row,) = [
-            row for row in table
-            if (row["analysis"], row["group"], row["layer"], row["head"], row["direction"])
+            row
+            for row in table
+            if (row.analysis, row.group, row.layer, row.head, row.direction)
             == (analysis, group, 2, 5, direction)
-        ]  # fmt: skip
-        return float(row[column])
+        ]
+        return float(getattr(row, column))
 
     specials = ("first", "separator")
     masses = [of("special_tokens", group, direction="from all") for group in specials]
@@ -301,20 +302,20 @@ def test_what_resting_on_specials_means(minilm: Model, felt_run: Found, off: Fou
     made, even = (sum(of("gradients", group, column) for group in specials)
                   for column in ("value", "baseline"))  # fmt: skip
     assert gradient["L2.H5"]["value"] == pytest.approx(made / even)
-    effects = {row["name"]: row["delta"] for row in off.effects("head")}
-    assert gain["L2.H5"]["value"] == pytest.approx(effects["L2.H5"])
+    deltas = {row.name: row.delta for row in effects(off, "head")}
+    assert gain["L2.H5"]["value"] == pytest.approx(deltas["L2.H5"])
     rests = sum(point["mass"] >= 0.5 for point in norm.values())
-    assert f"{rests} of 72 heads rest" in panel.text[0]
-    alone = [one for one in panels([seen]) if "Resting" in one.title]
+    assert f"{rests} of 72 heads rest" in section.text[0]
+    alone = [one for one in sections_of([seen]) if "Resting" in one.title]
     assert len(alone[0].text) == 2  # no run of the same model to tell more
-    assert not [one for one in panels([felt_run, off]) if "Resting" in one.title]
+    assert not [one for one in sections_of([measured, off]) if "Resting" in one.title]
 
 
 def test_texts_that_are_cut_are_told(minilm: Model) -> None:
-    found = importance(minilm, "tour", gradients=False, max_length=8, progress=NoProgress())
-    (corpus,) = found.record["corpora"]
+    results = importance(minilm, "tour", gradients=False, max_length=8, progress=NoProgress())
+    (corpus,) = results.record.corpora
     texts = minilm.encode([text for one in task("tour").examples for text in (
         Example(one.id, text=one.text), Example(one.id, text=one.pair or ""))])  # fmt: skip
-    assert corpus["cut"] == sum(len(one) > 8 for one in texts) > 0
-    assert corpus["lost"] == sum(max(0, len(one) - 8) for one in texts)
-    assert corpus["longest"] == 8
+    assert corpus.cut == sum(len(one) > 8 for one in texts) > 0
+    assert corpus.lost == sum(max(0, len(one) - 8) for one in texts)
+    assert corpus.longest == 8

@@ -139,7 +139,7 @@ def _moved(run: RunResults, corpus: str, heads: list[HeadRow]) -> Iterator[tuple
         line = (Cell(name, head=name), unit.number(row.value), row.interval(unit))
         moved = largest.get(row.place)
         if moved is None:
-            yield (*line, "nothing significantly", "-", "-", "-")
+            yield (*line, "nothing significant", "-", "-", "-")
             continue
         number = units[moved.analysis, moved.statistic].number
         before, after = (number(values[weights, *_key(moved)]) for weights in (BASE, TUNED))

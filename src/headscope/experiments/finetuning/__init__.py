@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from headscope._util.progress import Progress
     from headscope.experiments.finetuning.tables import FineTuningRow, TrainingRecord
 
+__all__ = ["Hyperparameters", "Start", "finetune", "finetune_table"]
+
 
 def finetune(
     model: str | Path,
