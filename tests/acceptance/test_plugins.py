@@ -1,0 +1,135 @@
+"""A package outside headscope reaches the command line, the run folder, the page and the cards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+SAMPLE = Path(__file__).parents[1] / "plugins" / "sample"
+PAIRS = "id\tsentence1\tsentence2\tscore\n" + "".join(
+    f"{n}\tThe cat sat {n}.\tA cat sat down {n}.\t{n % 6}\n" for n in range(12)
+)
+pytestmark = pytest.mark.xdist_group("plugins")
+
+Headscope = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def declare(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
+    """What an installed package leaves behind: its entry points."""
+    info = folder / f"{name}-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+    lines = []
+    for group, points in groups.items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def headscope(tmp_path_factory: pytest.TempPathFactory) -> Headscope:
+    """The command line with the sample installed, in a folder of its own."""
+    site, home = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("home")
+    project = tomllib.loads((SAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declare(site, "headscope_sample", project["entry-points"])
+    (site / "broken_plugin.py").write_text("raise RuntimeError('not today')\n")
+    declare(site, "broken_plugin", {"headscope.analyses": {"broken": "broken_plugin"}})
+    paths = [str(SAMPLE), str(site), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "headscope", *arguments]
+        done = subprocess.run(
+            command, cwd=home, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done
+
+    (home / "pairs.tsv").write_text(PAIRS, encoding="utf-8")
+    (home / "poems.verses").write_text("Rose, oh pure\n\nA rose is a rose\n" * 8, encoding="utf-8")
+    run("scan", "minilm", "tour", "--only", "reach,focus", "--reach-cap", "9", "-o", "scan")
+    run("word-order", "minilm", "tour", "--limit", "6", "-o", "order")
+    run("report", "order", "scan", "-o", "page.html")
+    headscope_run: Headscope = run
+    headscope_run.home = home  # type: ignore[attr-defined]  # where it runs
+    return headscope_run
+
+
+def home_of(headscope: Headscope) -> Path:
+    home: Path = headscope.home  # type: ignore[attr-defined]  # set by the fixture
+    return home
+
+
+def test_an_analysis_reaches_the_run_folder(headscope: Headscope) -> None:
+    folder = home_of(headscope) / "scan"
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["units"]["tokens"]["axis"] == "tokens away"
+    assert record["study"]["options"]["options"]["reach"] == {"cap": 9}
+    table = pq.read_table(folder / "reach.parquet")
+    assert table.column_names == ["corpus", "weights", "layer", "mean", "farthest"]
+    assert table.num_rows == 6
+    heads = pq.read_table(folder / "heads.parquet").to_pylist()
+    reach = [row for row in heads if row["analysis"] == "reach" and row["head"] is not None]
+    assert len(reach) == 72
+    assert all(0 <= row["value"] <= 9 and row["baseline"] > 0 for row in reach)
+
+
+def test_an_analysis_reaches_the_page_and_the_cards(headscope: Headscope) -> None:
+    page = (home_of(headscope) / "scan" / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"<h2[^>]*>Reach</h2>", page)
+    assert "tokens away" in page
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    cards = data["views"][0]["cards"]
+    assert any("tokens away on average" in line for lines in cards.values() for line in lines)
+    roles = json.loads(headscope("roles", "scan", "--json").stdout)
+    assert any(role["role"] == "far-sighted" for role in roles)
+
+
+def test_an_option_is_on_the_command_line_in_two_ways(headscope: Headscope) -> None:
+    shown = headscope("scan", "--help").stdout
+    assert "--reach-cap" in shown
+    headscope(
+        "scan", "minilm", "tour", "--only", "reach,focus", "--set", "reach.cap=9", "-o", "scan"
+    )
+
+
+def test_an_experiment_has_a_verb_a_section_and_card_lines(headscope: Headscope) -> None:
+    assert "word-order" in headscope("--help").stdout
+    folder = home_of(headscope) / "order"
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["study"]["experiment"] == "word_order"
+    assert record["texts"] == 6
+    assert pq.read_table(folder / "word_order.parquet").num_rows == 72
+    page = (home_of(headscope) / "page.html").read_text(encoding="utf-8")
+    assert "<h2>Word order: minilm</h2>" in page
+    assert page.count("With its words shuffled its entropy changes by") >= 72
+
+
+def test_a_task_serves_every_experiment(headscope: Headscope) -> None:
+    headscope("ablate", "minilm", "rating:pairs.tsv", "--heads", "L0.H0", "-o", "ablation")
+    table = pq.read_table(home_of(headscope) / "ablation" / "ablation.parquet").to_pylist()
+    assert [(row["task"], row["metric"]) for row in table] == [("rating:pairs.tsv", "Pearson")]
+
+
+def test_a_reader_is_known_by_name_and_ending(headscope: Headscope) -> None:
+    headscope("scan", "minilm", "poems.verses", "--only", "focus", "-o", "poems")
+    record = json.loads((home_of(headscope) / "poems" / "run.json").read_text(encoding="utf-8"))
+    assert record["study"]["data"][0]["reader"] == "verses"
+    assert record["corpora"][0]["examples"] == 16
+
+
+def test_a_broken_plugin_is_reported_in_one_line(headscope: Headscope) -> None:
+    done = headscope("scan", "--list")
+    assert "reach" in done.stdout
+    lines = [line for line in done.stderr.splitlines() if "broken" in line]
+    assert len(lines) == 1
+    assert "RuntimeError: not today" in lines[0]
+    assert "headscope_sample" in headscope("doctor").stdout.replace("-", "_")
