@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from headscope.evidence.metrics import PEARSON
-from headscope.plugin import Task, TaskRequest, read, register_task
+from headscope.plugin import Corpus, Task, TaskRequest, read, register_task
 from headscope.tasks import Similarity
 
 
 class Rating(Similarity):
     """How similar two texts are, by the cosine of their embeddings."""
 
-    metrics = (PEARSON,)
+    def __init__(self, name: str, corpus: Corpus) -> None:
+        super().__init__(name, corpus)
+        self.metrics = (PEARSON,)
 
 
 @register_task("rating:FILE")

@@ -53,7 +53,7 @@ class MeanDistance(Request):
     """(example, head, group) the expected distance of what each row looks at, summed."""
 
     over: Tensor
-    cap: int
+    cap: int = 0
 
     def begin(self, view: View, heads: int) -> Tensor:
         examples, _, groups = self.over.shape
