@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from headscope.report.panels import panels
 
 import headscope as hs
 from headscope._util.progress import NoProgress
@@ -22,7 +23,6 @@ from headscope.experiments.finetuning.compute import Recipe, Start
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model, Top
 from headscope.model.initialise import load_untrained_classifier
-from headscope.report.panels import panels
 from headscope.runs import rows_of
 from tests.parity.test_tasks import MOVIES
 from tests.tiny import tiny

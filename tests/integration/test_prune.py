@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from headscope.report.panels import panels
 from numpy.typing import NDArray
 from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
 from typer.testing import CliRunner
@@ -24,7 +25,6 @@ from headscope.experiments.pruning.compute import Pruning
 from headscope.experiments.pruning.orders import Choice, Chooser, Way, named, order_by
 from headscope.model import Model, Top, load, remove, wrap
 from headscope.model.pruned.onnx import export_onnx, output_difference
-from headscope.report.panels import panels
 from headscope.tasks import Classification, Task, task, two_parts
 from tests.tiny import CONFIGS, tiny, tokenizer
 
@@ -100,7 +100,7 @@ def work() -> Pruning:
         HeldOut(load("minilm"), {TEST: test, CHOICE: choice}), beside=(Choice(Way.ABLATION),)
     )
     for way in made.ways:
-        made.harvest.merge(made.work(way))
+        made.merged.merge(made.work(way))
     return made
 
 
@@ -117,7 +117,7 @@ def test_curves_are_what_switching_heads_off_gives(work: Pruning) -> None:
 
 
 def test_what_may_be_lost_says_how_many_heads_go(work: Pruning) -> None:
-    tried = work.harvest.columns[f"tried {CHOICE} {work.by}"]
+    tried = work.merged.columns[f"tried {CHOICE} {work.by}"]
     lost = {kept: -work.data.effect(one, CHOICE).delta
             for kept, one in zip(work.points, tried, strict=True)}  # fmt: skip
     for allowed in (0.0, 0.01, 0.03, 0.9):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tokenizers as tk
 import vl_convert
+from headscope.runs.found import Found
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
@@ -29,7 +30,6 @@ from headscope.model import Model, wrap
 from headscope.report.charts import heat_map, spec
 from headscope.report.page import write_report
 from headscope.report.views import View
-from headscope.runs.found import Found
 from tests.browser import installed
 from tests.tiny import network
 from tests.unit.examples import corpus_of

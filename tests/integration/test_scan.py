@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from headscope.runs.found import Found
 
 import headscope as hs
 from headscope._util.progress import NoProgress
@@ -17,7 +18,6 @@ from headscope.errors import HeadscopeError, InputError
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
 from headscope.model import Batch, LayerAttention, Model
-from headscope.runs.found import Found
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 

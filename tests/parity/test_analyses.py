@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from headscope.runs.found import Found
 
 from headscope._util.progress import NoProgress
 from headscope.analyses import analyses
@@ -17,7 +18,6 @@ from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model
 from headscope.model.token_roles import STOPS, is_punctuation
-from headscope.runs.found import Found
 from tests.parity import twins
 from tests.parity.annotated import Annotated, linguistic_features
 from tests.parity.twins import Key, Text

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from headscope.report.panels import panels
 from numpy.typing import NDArray
 from scipy.special import erf
 
@@ -17,7 +18,6 @@ from headscope.experiments.relevance import relevance
 from headscope.experiments.relevance.compute import Relevance
 from headscope.model import Model, Top, load
 from headscope.model.hooks.relevance import Trace, propagate_relevance
-from headscope.report.panels import panels
 from headscope.tasks import task
 from tests.tiny import CONFIGS, tiny
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from headscope.report.panels import panels
+from headscope.runs.found import Found
 from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
@@ -24,8 +26,6 @@ from headscope.experiments.importance import importance
 from headscope.experiments.importance.compute import Importance
 from headscope.experiments.scan import scan
 from headscope.model import Model, wrap
-from headscope.report.panels import panels
-from headscope.runs.found import Found
 from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task, task
 from tests.tiny import CONFIGS, tiny, tokenizer
 from tests.unit.examples import corpus_of
@@ -183,7 +183,7 @@ def test_importance_is_the_mean_of_sizes_not_the_size_of_the_mean(minilm: Model)
     task = Similarity("pairs", corpus_of(PAIRS * 1))
     work = Importance(model=minilm, task=task, progress=NoProgress())
     for part in work.parts:
-        work.harvest.merge(work.work(part))
+        work.merged.merge(work.work(part))
     single = np.stack([gates(minilm, task, [case]).numpy()[0] for case in work.cases])
     rows = work.rows()
     twin = np.abs(single).mean(0)

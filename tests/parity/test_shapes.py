@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from headscope.runs.found import Found
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel, BertConfig
@@ -23,7 +24,6 @@ from headscope.evidence.divergence import divergences, plain_sums
 from headscope.experiments.scan import planned, scan
 from headscope.experiments.scan.passes import Options
 from headscope.model import LayerAttention, Model, wrap
-from headscope.runs.found import Found
 from tests.parity.test_analyses import SENTENCES, texts
 from tests.tiny import SMALL, tiny, tokenizer
 from tests.unit.examples import corpus_of
@@ -127,7 +127,7 @@ def test_layers_that_are_alike_are_found_and_others_are_not() -> None:
     ps = []
     for points in (near, far):
         apart = ((points[:, None] - points) ** 2).sum(-1)
-        ps.append(families.alike(apart, layer, shuffles=499).p)
+        ps.append(families.layer_test(apart, layer, shuffles=499).p)
     assert ps[0] < 0.01 < ps[1]
 
 

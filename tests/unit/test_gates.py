@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from headscope.report.panels import panels
 
 from headscope._util.progress import NoProgress
 from headscope.experiments.gates import gates
 from headscope.experiments.gates.section import lasted
 from headscope.experiments.gates.training import Gating, HardConcrete, Schedule, closing_order
 from headscope.model import Model
-from headscope.report.panels import panels
 from headscope.tasks import task
 
 MANY = 40_000

@@ -12,12 +12,17 @@ from torch import Tensor
 
 from headscope.analyses.base import Analysis, Arc, Inputs, Scene, analysis
 from headscope.corpus import Annotation, Pieces, stable_hash
-from headscope.corpus.mentions import BASELINES, TYPES, Entity, entities
+from headscope.corpus.mentions import (
+    BASELINES,
+    MENTION_TYPES,
+    CoreferenceMention,
+    coreference_mentions,
+)
 from headscope.evidence import BestHead, Exemplar, Exemplars, Statistic, Tally, Unit
 from headscope.evidence.role_rule import OURS, RoleRule
 from headscope.model import Batch, LayerAttention
 
-GROUPS = ("all", *TYPES)
+GROUPS = ("all", *MENTION_TYPES)
 HEADLINES = {"all": "antecedents of mentions", "pronoun": "antecedents of pronouns"}
 REFERENCES = {
     "nearest": "the nearest earlier mention",
@@ -44,8 +49,8 @@ class Case:
         mention: the mention; earlier: all mentions before it, the candidates.
     """
 
-    mention: Entity
-    earlier: tuple[Entity, ...]
+    mention: CoreferenceMention
+    earlier: tuple[CoreferenceMention, ...]
 
     @property
     def gold(self) -> list[int]:
@@ -62,7 +67,7 @@ class Case:
 def cases(pieces: Pieces) -> list[Case]:
     """The questions of a window; mentions whose head word has no pieces are not there."""
     place = pieces.place
-    seen = [one for one in entities(pieces.example) if place[one.head] >= 0]
+    seen = [one for one in coreference_mentions(pieces.example) if place[one.head] >= 0]
     made = [Case(one, tuple(seen[:number])) for number, one in enumerate(seen)]
     return [case for case in made if case.gold]
 
@@ -124,7 +129,7 @@ class Coreference(Analysis):
 
     def begin_shard(self, shard: list[Pieces]) -> None:
         """Choose windows by hash, and in each a mention whose antecedent can be shown with it."""
-        wanted = dict.fromkeys(TYPES, SHOWN)
+        wanted = dict.fromkeys(MENTION_TYPES, SHOWN)
         for pieces in sorted(shard, key=lambda one: (stable_hash(one.example.id), one.example.id)):
             open_types = {kind for kind, left in wanted.items() if left}
             for number, case in enumerate(cases(pieces) if open_types else ()):
@@ -186,7 +191,7 @@ class Coreference(Analysis):
             self._drawn[key].append(pieces.words_at(drawn[number].cpu().numpy()))
 
     def exemplars(self) -> dict[str, Exemplars]:
-        stores = {kind: Exemplars(SHOWN) for kind in TYPES}
+        stores = {kind: Exemplars(SHOWN) for kind in MENTION_TYPES}
         for key, (kind, pieces, case) in self._chosen.items():
             antecedent = case.earlier[case.gold[-1]].head
             start = max(0, antecedent - MARGIN)

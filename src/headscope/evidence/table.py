@@ -1,4 +1,4 @@
-"""Tables of the run folder: each is declared by the dataclass of its rows."""
+"""Tables of the run folder, declared by the dataclasses of their rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Int32 = Annotated[int, pa.int32()]
-"""A whole number that is stored in four bytes: layers, heads, ranks."""
+"""An integer that is stored in four bytes: layers, heads, ranks."""
 TYPES = {
     str: pa.string(),
     int: pa.int64(),
@@ -26,7 +26,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Table(Generic[Row]):
-    """A table of the run folder: `NAME.parquet`, one column for each field of its row.
+    """A table of the run folder: `NAME.parquet`, with a column for each field of its rows.
 
     Declare it next to the code that fills it.
 
@@ -45,37 +45,37 @@ class Table(Generic[Row]):
 
     @property
     def file(self) -> str:
-        """Its file in a run folder."""
+        """The name of its file in a run folder."""
         return f"{self.name}.parquet"
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Its columns."""
+        """Its Arrow schema."""
         hints = get_type_hints(self.row, include_extras=True)
         fields = dataclasses.fields(self.row)  # type: ignore[arg-type]  # a row is a dataclass
         return pa.schema([(field.name, column_type(hints[field.name])) for field in fields])
 
     def of(self, rows: Iterable[Row]) -> pa.Table:
-        """Rows as Arrow stores them."""
+        """Rows as an Arrow table."""
         names = self.schema.names
         columns = [[getattr(row, name) for name in names] for row in rows]
         by_name = zip(*columns, strict=True) if columns else [[] for _ in names]
         return pa.table(dict(zip(names, by_name, strict=True)), schema=self.schema)
 
-    def rows(self, table: pa.Table, **wanted: object) -> list[Row]:
-        """The rows in which every column named has the value wanted."""
-        for column, value in wanted.items():
+    def rows(self, table: pa.Table, **values: object) -> list[Row]:
+        """The rows of an Arrow table in which each of these columns has the given value."""
+        for column, value in values.items():
             table = table.filter(pc.equal(table[column], value))
         columns = [table[name].to_pylist() for name in self.schema.names]
-        return [self.row(*values) for values in zip(*columns, strict=True)]
+        return [self.row(*cells) for cells in zip(*columns, strict=True)]
 
     def empty(self) -> pa.Table:
-        """The table without rows."""
+        """An Arrow table without rows."""
         return self.schema.empty_table()
 
 
 def column_type(hint: Any) -> pa.DataType:
-    """The Arrow type of a field's annotation.
+    """The Arrow type of a field, from its annotation.
 
     >>> column_type(list[str]), column_type(float | None)
     (ListType(list<item: string>), DataType(double))

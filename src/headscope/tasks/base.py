@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan
+from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan_batches
 from headscope.errors import InputError
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Resamples
@@ -118,7 +118,7 @@ class Task(ABC):
                 tuple(places),
                 model.batch([text for place in places for text in cases[place].texts]),
             )
-            for places in plan(lengths, size)
+            for places in plan_batches(lengths, size)
         ]
 
     @torch.inference_mode()

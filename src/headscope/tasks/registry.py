@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files as resources
 from pathlib import Path
 
-from headscope.corpus import LAYOUTS, read
+from headscope.corpus import GLUE_TASKS, read
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import ACCURACY, F1, MATTHEWS, PEARSON, SPEARMAN, Metric
 from headscope.tasks.base import Task
@@ -95,11 +95,11 @@ def two_parts(
 
 
 def _glue(name: str, kind: str, part: str, glue_dir: str | Path | None, limit: int | None) -> Task:
-    if kind not in LAYOUTS:
-        raise HeadscopeError(f"GLUE has no {kind!r}; it has {', '.join(LAYOUTS)}")
+    if kind not in GLUE_TASKS:
+        raise HeadscopeError(f"GLUE has no {kind!r}; it has {', '.join(GLUE_TASKS)}")
     corpus = read(f"glue/{kind}", part=part, glue_dir=glue_dir, limit=limit)
     metrics = GLUE_METRICS.get(kind, (ACCURACY,))
-    classes = LAYOUTS[kind].classes
+    classes = GLUE_TASKS[kind].classes
     if not classes:
         return Regression(name, corpus, metrics)
     return Classification(name, corpus, metrics, classes)

@@ -11,7 +11,7 @@ from headscope._util.progress import Progress
 from headscope.analyses import choose
 from headscope.corpus import BUCKETS, Corpus, Pieces, read
 from headscope.errors import HeadscopeError
-from headscope.evidence import Harvest, Shape, best_rows, rows
+from headscope.evidence import Shape, ShardResult, best_rows, rows
 from headscope.experiments.base import Work, recorded
 from headscope.experiments.compare.compute import Similarity, check_alike, difference, similarity
 from headscope.experiments.scan import Plan, check, describe, left_out, planned
@@ -79,20 +79,20 @@ class Lockstep:
         """The pass of the model that the others are compared with."""
         return self.passes[BASE]
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """What an earlier process had done counts as done."""
-        self.lead.skip(harvest)
+        self.lead.skip(result)
 
-    def work(self, shard: list[Pieces]) -> Harvest:
+    def work(self, shard: list[Pieces]) -> ShardResult:
         """Watch all models read one shard."""
-        harvest = Harvest()
+        result = ShardResult()
         replicas = zip(*(one.replicas for one in self.passes.values()), strict=False)
         workers = [dict(zip(self.passes, models, strict=True)) for models in replicas]
         for part in map_parallel(workers, self.lead.batches(shard), self._read):
-            harvest.merge(part)
-        return harvest
+            result.merge(part)
+        return result
 
-    def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> Harvest:
+    def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> ShardResult:
         """Watch models read some batches, one after the other."""
         shard = [pieces for some in batches.items for pieces in some]
         alike = Similarity(Shape(BUCKETS, self.lead.model.layers, self.lead.model.heads))
@@ -112,12 +112,12 @@ class Lockstep:
                 for tap in taps:
                     tap.forward(batch)
                 self.lead.progress.advance(len(some))
-        harvest = Harvest()
+        result = ShardResult()
         for role, one in watching.items():
-            harvest.merge(one.reap(f"{role} "))
-        harvest.tallies[CHANGE] = alike.tally
-        harvest.counts["examples"] = len(shard)
-        return harvest
+            result.merge(one.collect(f"{role} "))
+        result.tallies[CHANGE] = alike.tally
+        result.counts["examples"] = len(shard)
+        return result
 
 
 def _all(
@@ -138,17 +138,17 @@ def _work(models: dict[str, Model], plans: list[Plan], folder: RunFolder | None)
         for lead in one.passes(models[BASE]):
             step = Lockstep({role: replace(lead, model=model) for role, model in models.items()})
             lead.progress.begin(f"{lead.corpus.name}, {len(models)} models", lead.survey.examples)
-            harvest = run(lead.shards(), step.work, folder, part, step)
+            result = run(lead.shards(), step.work, folder, part, step)
             lead.progress.end()
             part += 1
-            gather(gathered, step, harvest)
+            gather(gathered, step, result)
     return gathered.results(left_out(plans))
 
 
-def gather(gathered: Gathered, step: Lockstep, harvest: Harvest) -> None:
+def gather(gathered: Gathered, step: Lockstep, result: ShardResult) -> None:
     """Take in the numbers of every model, and what differs between the first two."""
     corpus = step.lead.corpus.name
-    restored = {role: one.restore(harvest, f"{role} ") for role, one in step.passes.items()}
+    restored = {role: one.restore(result, f"{role} ") for role, one in step.passes.items()}
     for analyses in zip(*restored.values(), strict=True):
         kind = type(analyses[0])
         found = dict(zip(restored, ([*one.statistics()] for one in analyses), strict=True))
@@ -162,7 +162,7 @@ def gather(gathered: Gathered, step: Lockstep, harvest: Harvest) -> None:
         gathered.heads.append(rows(differ, kind.name, corpus, DIFFERENCE))
         gathered.describe(kind, found[BASE])
     if (corpus, BASE) not in gathered.corpora:  # texts come before windows
-        alike = [similarity(harvest.tallies[CHANGE])]
+        alike = [similarity(result.tallies[CHANGE])]
         gathered.heads.append(rows(alike, CHANGE, corpus, DIFFERENCE))
     for role, one in step.passes.items():
-        gathered.note(one, role, harvest, f"{role} ")
+        gathered.note(one, role, result, f"{role} ")

@@ -81,7 +81,7 @@ def _work(work: GatePaths, folder: RunFolder | None) -> Results:
     """Train the gates and turn what they do into tables."""
     shown, data = work.progress, work.data
     shown.begin(f"{data.model.name} on {data.parts[TEST].name}: gates", work.cost)
-    work.harvest = run(work.seeds, work.work, folder, 0, work)
+    work.merged = run(work.seeds, work.work, folder, 0, work)
     shown.end()
     record: dict[str, Any] = {
         "tables": ["gates", "pruning"], "analyses": [], "corpora": [], "left_out": {},

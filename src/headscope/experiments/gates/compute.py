@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headscope._util.progress import NoProgress, Progress
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.experiments._shared.held_out import CHOICE, TEST, HeldOut
 from headscope.experiments.gates.training import Gating, Schedule
 from headscope.experiments.pruning.orders import named
@@ -31,38 +31,38 @@ class GatePaths:
         self.gating = Gating(
             data.model, data.parts[CHOICE], data.cases[CHOICE], self.schedule, self.progress
         )
-        self.harvest = Harvest()
+        self.merged = ShardResult()
 
     @property
     def cost(self) -> int:
         """Batches that gates learn from, over all paths."""
         return self.gating.cost * len(self.seeds)
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """What an earlier process had done counts as done."""
-        done = len(harvest.columns[OPEN]) // len(self.schedule.penalties)
+        done = len(result.columns[OPEN]) // len(self.schedule.penalties)
         self.progress.advance(done * self.gating.cost)
 
-    def work(self, seed: int) -> Harvest:
+    def work(self, seed: int) -> ShardResult:
         """A path, and what is predicted by the heads that are open at each of its steps."""
-        harvest, steps = Harvest(), self.gating.path(seed)
+        result, steps = ShardResult(), self.gating.path(seed)
         heads = self.data.model.heads
-        harvest.columns[CHANCE] = np.array([step.chance.ravel() for step in steps])
-        harvest.columns[OPEN] = np.array([step.open.ravel() for step in steps], dtype=float)
-        harvest.columns[TRIED] = np.array(
+        result.columns[CHANCE] = np.array([step.chance.ravel() for step in steps])
+        result.columns[OPEN] = np.array([step.open.ravel() for step in steps], dtype=float)
+        result.columns[TRIED] = np.array(
             [
                 self.data.tried(named(np.flatnonzero(~step.open).tolist(), heads), TEST, step.model)
                 for step in steps
             ]
         )
-        return harvest
+        return result
 
     def _steps(self) -> list[tuple[int, float]]:
         return [(seed, penalty) for seed in self.seeds for penalty in self.schedule.penalties]
 
     def rows(self) -> list[Row]:
         """After all paths: one row per seed, penalty and head."""
-        heads, columns = self.data.model.heads, self.harvest.columns
+        heads, columns = self.data.model.heads, self.merged.columns
         return [
             {"task": self.data.parts[TEST].name, "seed": seed, "penalty": penalty,
              "layer": place // heads, "head": place % heads, "chance": float(chance[place]),
@@ -77,7 +77,7 @@ class GatePaths:
         """After all paths: the metrics with the heads that are open (see `PRUNING`); what is
         drawn is the seed.
         """
-        columns = self.harvest.columns
+        columns = self.merged.columns
         return [
             {"method": "gates", "draw": seed, "part": TEST, "kept": int(opened.sum())}
             | self.data.row(predictions, TEST, metric)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headscope.evidence import Harvest, Shape, Statistic, Tally, Unit
+from headscope.evidence import Shape, ShardResult, Statistic, Tally, Unit
 from headscope.evidence.paired import Resamples
 from headscope.experiments._shared.cases import CaseExperiment, Measured
 from headscope.experiments._shared.loss_gradients import BATCH, Gradients, felt
@@ -67,7 +67,7 @@ class Importance(CaseExperiment):
         builder.summarise(ImportanceSummary(self.stability()))
         return builder
 
-    def work(self, cases: list[Case]) -> Harvest:
+    def work(self, cases: list[Case]) -> ShardResult:
         """Derivatives of some cases."""
         heads = self.model.layers * self.model.heads
         found, gradients = np.empty((len(cases), heads)), Gradients(self.shape)
@@ -76,20 +76,20 @@ class Importance(CaseExperiment):
             found[list(batch.places)] = one.gates.flatten(1).double().cpu().numpy()
             gradients.add(one, batch)
             self.progress.advance(len(batch.cases))
-        harvest = Harvest()
-        harvest.columns[GATES] = found
-        harvest.tallies |= gradients.tallies if self.attention else {}
-        return harvest
+        result = ShardResult()
+        result.columns[GATES] = found
+        result.tallies |= gradients.tallies if self.attention else {}
+        return result
 
     @cached_property
     def sizes(self) -> Floats:
         """After all shards: (case, head) absolute derivatives."""
-        return np.abs(self.harvest.columns[GATES])
+        return np.abs(self.merged.columns[GATES])
 
     def gradients(self) -> Gradients:
         """After all shards: the magnitudes by attention."""
         found = Gradients(self.shape)
-        found.magnitude, found.even = (self.harvest.tallies[name] for name in ("magnitude", "even"))
+        found.magnitude, found.even = (self.merged.tallies[name] for name in ("magnitude", "even"))
         return found
 
     def statistics(self) -> list[Statistic]:

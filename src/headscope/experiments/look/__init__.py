@@ -16,7 +16,7 @@ from headscope._util.naming import head_name
 from headscope.analyses._shapes.classifier import Shape, classify
 from headscope.analyses.rollout import rollout
 from headscope.corpus import Example
-from headscope.corpus.shown import SHOWN
+from headscope.corpus.display import MAX_TOKENS
 from headscope.errors import HeadscopeError
 from headscope.model import LayerAttention, Model, load
 from headscope.report.page import look_page
@@ -59,9 +59,9 @@ class Look:
 
     def page(self) -> str:
         """The page with every head's map; of a long text, its first tokens."""
-        levels = np.round(self.maps[:, :, :SHOWN, :SHOWN] * 255).astype(np.uint8)
+        levels = np.round(self.maps[:, :, :MAX_TOKENS, :MAX_TOKENS] * 255).astype(np.uint8)
         layers, heads = levels.shape[:2]
-        text: dict[str, Any] = {"id": self.title, "tokens": list(self.tokens[:SHOWN])}
+        text: dict[str, Any] = {"id": self.title, "tokens": list(self.tokens[:MAX_TOKENS])}
         text["maps"] = {
             head_name(layer, head): base64.b64encode(levels[layer, head].tobytes()).decode()
             for layer in range(layers)

@@ -173,7 +173,7 @@ def _work(work: Pruning, wish: Wish, folder: RunFolder | None) -> Results:
     sizes = {name: len(some) for name, some in data.cases.items()}
     shown.say(f"{sizes[CHOICE]:,} examples to choose by, {sizes[TEST]:,} others to state the loss")
     shown.begin(f"{model.name} on {data.parts[TEST].name}", work.cost)
-    work.harvest = run(work.ways, work.work, folder, 0, work)
+    work.merged = run(work.ways, work.work, folder, 0, work)
     shown.end()
     gone = work.chosen(wish.keep, wish.max_drop)
     pruned = remove(model, named(gone, model.heads), data.means)

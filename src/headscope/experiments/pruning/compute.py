@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope._util.progress import NoProgress, Progress
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.experiments._shared.held_out import BUDGET, CHOICE, TEST, HeldOut
 from headscope.experiments.gates.training import Schedule
 from headscope.experiments.pruning import orders
@@ -50,7 +50,7 @@ class Pruning:
     def __post_init__(self) -> None:
         self.ways = list(dict.fromkeys([self.by, *self.beside]))
         self.points = sorted({round(share * self.total) for share in SHARES})
-        self.harvest = Harvest()
+        self.merged = ShardResult()
 
     @property
     def total(self) -> int:
@@ -64,26 +64,26 @@ class Pruning:
             (DRAWS if one.way is Way.RANDOM else 1) + (one == self.by) for one in self.ways
         )
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """What an earlier process had done counts as done."""
-        done = sum(f"order {way}" in harvest.columns for way in self.ways)
-        tried = sum(len(one) for name, one in harvest.columns.items() if name.startswith("tried"))
+        done = sum(f"order {way}" in result.columns for way in self.ways)
+        tried = sum(len(one) for name, one in result.columns.items() if name.startswith("tried"))
         self.progress.advance(done + tried)
 
-    def work(self, way: Choice) -> Harvest:
+    def work(self, way: Choice) -> ShardResult:
         """The order that a choice gives, and what is predicted along it."""
-        harvest = Harvest()
+        result = ShardResult()
         found = self.orders(way)
         self.progress.advance(1)
-        harvest.columns[f"order {way}"] = np.array(found, dtype=float)
+        result.columns[f"order {way}"] = np.array(found, dtype=float)
         for part in (TEST, CHOICE) if way == self.by else (TEST,):
             tried = [
                 self.tried(order[: self.total - kept], part)
                 for order in found
                 for kept in self.points
             ]
-            harvest.columns[f"tried {part} {way}"] = np.array(tried)
-        return harvest
+            result.columns[f"tried {part} {way}"] = np.array(tried)
+        return result
 
     def orders(self, choice: Choice) -> list[Order]:
         """One order; of random ones, several."""
@@ -101,7 +101,7 @@ class Pruning:
 
     def order(self, way: Choice, draw: int = 0) -> Order:
         """After all work: an order."""
-        return [int(head) for head in self.harvest.columns[f"order {way}"][draw]]
+        return [int(head) for head in self.merged.columns[f"order {way}"][draw]]
 
     def chosen(self, keep: float | None, max_drop: float | None) -> Order:
         """After all work: the heads to go.
@@ -114,7 +114,7 @@ class Pruning:
         order = self.order(self.by)
         if keep is not None:
             return order[: self.total - round(keep * self.total)]
-        tried = self.harvest.columns[f"tried {CHOICE} {self.by}"]
+        tried = self.merged.columns[f"tried {CHOICE} {self.by}"]
         least = self.total
         for kept, predictions in sorted(zip(self.points, tried, strict=True), reverse=True,
                                         key=lambda one: one[0]):  # fmt: skip
@@ -136,7 +136,7 @@ class Pruning:
         ]
 
     def _curve(self, way: Choice, part: str) -> list[tuple[int, int, Floats]]:
-        tried = self.harvest.columns.get(f"tried {part} {way}")
+        tried = self.merged.columns.get(f"tried {part} {way}")
         if tried is None:
             return []
         places = [(draw, kept) for draw in range(len(tried) // len(self.points))
@@ -149,7 +149,7 @@ class Pruning:
             {"method": str(way), "draw": draw, "place": place,
              "layer": head // self.data.model.heads, "head": head % self.data.model.heads}
             for way in self.ways
-            for draw in range(len(self.harvest.columns[f"order {way}"]))
+            for draw in range(len(self.merged.columns[f"order {way}"]))
             for place, head in enumerate(self.order(way, draw))
         ]  # fmt: skip
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.experiments.ablation.compute import PREDICTIONS, Ablation, every_head
 from headscope.experiments.gates.training import Gating, Schedule, closing_order
 from headscope.experiments.importance.compute import GATES, Importance
@@ -146,9 +146,9 @@ def named(heads: Sequence[int], width: int) -> list[tuple[int, int]]:
     return [divmod(head, width) for head in heads]
 
 
-def _all(parts: Sequence[list[Case]], work: Callable[[list[Case]], Harvest]) -> Harvest:
+def _all(parts: Sequence[list[Case]], work: Callable[[list[Case]], ShardResult]) -> ShardResult:
     """Everything that some parts bring in."""
-    total = Harvest()
+    total = ShardResult()
     for part in parts:
         total.merge(work(part))
     return total

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.errors import ModelError
-from headscope.evidence import Harvest, Statistic, Tally, Unit
+from headscope.evidence import ShardResult, Statistic, Tally, Unit
 from headscope.experiments._shared.cases import CaseWork
 from headscope.experiments._shared.loss_gradients import BATCH, felt
 from headscope.experiments.importance.compute import GATES, statistic
@@ -41,7 +41,7 @@ class Relevance(CaseWork):
 
     epsilon: float = EPSILON
 
-    def work(self, cases: list[Case]) -> Harvest:
+    def work(self, cases: list[Case]) -> ShardResult:
         """Relevance of some cases, and what their loss feels of the heads."""
         total = self.model.layers * self.model.heads
         found, gates = np.empty((len(cases), total)), np.empty((len(cases), total))
@@ -52,9 +52,9 @@ class Relevance(CaseWork):
             gradient = felt(self.model, self.task, batch, attention=False).gates
             gates[rows] = gradient.flatten(1).double().cpu().numpy()
             self.progress.advance(len(rows))
-        harvest = Harvest()
-        harvest.columns = {RELEVANCE: found, GATES: gates, COUNTED: counted}
-        return harvest
+        result = ShardResult()
+        result.columns = {RELEVANCE: found, GATES: gates, COUNTED: counted}
+        return result
 
     def followed(self, batch: CaseBatch, counted: Floats) -> Floats:
         """(case, head) relevance; `counted`, (layer, 5), gets what went where: the score, heads,
@@ -81,7 +81,7 @@ class Relevance(CaseWork):
     def counted(self) -> list[Row]:
         """After all shards: of each layer, what became of the score, as shares of it."""
         names = ("heads", "residual", "biases", "epsilon")
-        totals = self.harvest.columns[COUNTED].sum(0)
+        totals = self.merged.columns[COUNTED].sum(0)
         return [
             {"layer": layer} | {name: float(part / parts[0]) for name, part in
                                 zip(names, parts[1:], strict=True)}
@@ -91,7 +91,7 @@ class Relevance(CaseWork):
 
     def statistics(self) -> list[Statistic]:
         """Relevance, and its share of all heads'."""
-        found = self.harvest.columns[RELEVANCE]
+        found = self.merged.columns[RELEVANCE]
         sizes, total = np.abs(found), found.shape[1]
         ones = np.ones((len(found), 1))
         everything = sizes.sum(1, keepdims=True)
@@ -110,7 +110,7 @@ class Relevance(CaseWork):
 
     def importance(self) -> list[Statistic]:
         """What the loss feels of the heads, on the same cases."""
-        sizes = np.abs(self.harvest.columns[GATES])
+        sizes = np.abs(self.merged.columns[GATES])
         return [statistic(sizes, self.buckets, self.shape)]
 
     def _tally(self, values: Floats, weights: Floats) -> Tally:
