@@ -82,7 +82,7 @@ def test_gap(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 2: Pronoun 'she' is not at offset '99'"):
         list(read(f"gap:{path}"))
     path.write_text("a\tb\n")
-    with pytest.raises(InputError, match="must name the columns"):
+    with pytest.raises(InputError, match="must have the columns"):
         list(read(f"gap:{path}"))
 
 
