@@ -27,7 +27,7 @@ from bench.timing import timed
 from headscope import Options, load, read, scan, task
 from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
-from headscope.corpus import Corpus, Pieces, pack, plan
+from headscope.corpus import Corpus, Pieces, pack, plan_batches
 from headscope.experiments.scan.passes import Pass, shards, survey
 from headscope.model import Batch, Model
 
@@ -82,7 +82,7 @@ def watched(
     with model.watch(*one.start()) as tap:
         for shard in shards(model, corpus, one.options):
             pieces = shard if length is None else joined(model, shard, length)
-            for places in plan([len(one) for one in pieces], one.options.budget):
+            for places in plan_batches([len(one) for one in pieces], one.options.budget):
                 takes = []
                 for _ in range(rounds):  # a batch of its own: what it keeps must be paid each time
                     batch = model.batch([pieces[place] for place in places])

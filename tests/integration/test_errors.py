@@ -211,6 +211,6 @@ def test_wrong_usage(run: Run, model: Path, corpus: Path, tmp_path: Path) -> Non
     told = run("scan", model, corpus, "-o", tmp_path / "run", "--device", "nonsense")
     assert_one_sentence(*told, "cannot be loaded")
     told = run("scan", model, corpus, "-o", tmp_path / "run", "--frequencies", "moon")
-    assert_one_sentence(*told, "frequencies come from")
+    assert_one_sentence(*told, "word frequencies come from")
     told = run("report", tmp_path)
     assert_one_sentence(*told, "is not a run folder")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headscope.runs.found import Found
 
 from headscope import Options, read, scan
 from headscope._util.progress import NoProgress
@@ -19,7 +20,6 @@ from headscope.errors import HeadscopeError
 from headscope.experiments.scan.passes import survey
 from headscope.model import Model
 from headscope.report.head_roles import labelled, roles
-from headscope.runs.found import Found
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from headscope.report.panels import panels
 from numpy.typing import NDArray
 from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
 from typer.testing import CliRunner
@@ -110,7 +111,7 @@ def curves() -> PruningCurves:
     data = HeldOut(load("minilm"), {TEST: test, CHOICE: choice})
     curves = PruningCurves(data, PruningTarget(keep=0.5, beside=("ablation",)).selections)
     for selection in curves.selections:
-        curves.harvest.merge(curves.work(selection))
+        curves.result.merge(curves.work(selection))
     return curves
 
 

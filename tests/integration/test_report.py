@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tokenizers as tk
 import vl_convert
+from headscope.runs.found import Found
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console

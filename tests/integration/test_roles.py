@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from headscope.runs.found import Found
 from scipy import stats
 
 from headscope import read, scan
 from headscope._util.progress import NoProgress
 from headscope.cli.show import as_data
-from headscope.evidence.interval import corrected
+from headscope.evidence.interval import benjamini_hochberg
 from headscope.experiments.ablation import ablate
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model
@@ -21,7 +22,6 @@ from headscope.report.head_roles import RULES, labelled, roles
 from headscope.report.model_summary import portrait
 from headscope.report.views import views
 from headscope.runs import Results, rows_of
-from headscope.runs.found import Found
 from headscope.runs.results import HEADS
 from headscope.tasks import task
 
@@ -64,7 +64,7 @@ def test_q_is_that_of_the_threshold() -> None:
     rows = [row(0, 0.7, 0.65), row(1, 0.56, 0.52), row(2, 0.2, 0.1)]
     errors = [(one["value"] - one["low"]) / 1.959964 for one in rows]
     p = [stats.norm.sf((one["value"] - 0.5) / e) for one, e in zip(rows, errors, strict=True)]
-    expected = corrected(np.array(p))
+    expected = benjamini_hochberg(np.array(p))
     told = {role.place[1]: role.q for role in roles(found(rows), "made")}
     assert told == {0: pytest.approx(expected[0]), 1: pytest.approx(expected[1])}
 

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from headscope.runs.found import Found
 
 from headscope._util.interrupt import interruptible
 from headscope._util.progress import NoProgress
 from headscope.errors import RunError
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model
 from headscope.runs import RunFolder, run
-from headscope.runs.found import Found
 from tests.integration.test_scan import letters
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
@@ -149,12 +149,12 @@ def test_ctrl_c_is_one_sentence_and_resumes(tmp_path: Path) -> None:
 def test_ctrl_c_that_a_library_swallows_is_heeded_all_the_same() -> None:
     done = []
 
-    def work(shard: int) -> Harvest:
+    def work(shard: int) -> ShardResult:
         if shard == 1:
             with contextlib.suppress(KeyboardInterrupt):  # as a library that catches everything
                 signal.raise_signal(signal.SIGINT)
         done.append(shard)
-        return Harvest()
+        return ShardResult()
 
     with pytest.raises(KeyboardInterrupt), interruptible():
         run(range(4), work)

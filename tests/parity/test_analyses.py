@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from headscope.runs.found import Found
 
 from headscope._util.progress import NoProgress
 from headscope.analyses import analyses

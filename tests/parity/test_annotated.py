@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from headscope.runs.found import Found
 
 from headscope._util.progress import NoProgress
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model
-from headscope.runs.found import Found
 from tests.parity import annotated as slow
 from tests.parity.annotated import Annotated, Linked, Spot
 from tests.parity.test_analyses import texts

@@ -16,7 +16,7 @@ import headscope as hs
 import headscope.experiments.probe.sentences as trees
 from headscope._util.progress import NoProgress
 from headscope.corpus import Example, read
-from headscope.corpus.vectors import Vectors, read_vectors
+from headscope.corpus.vectors import WordVectors, read_vectors
 from headscope.errors import HeadscopeError, InputError
 from headscope.experiments.probe.compute import held_out, own_vectors
 from headscope.experiments.probe.labels import label, labelled
@@ -352,12 +352,12 @@ def test_vectors(tmp_path: Path) -> None:
     np.savez(tmp_path / "v.npz", words=np.array(["cat"]), vectors=np.ones((1, 3), np.float16))
     assert read_vectors(tmp_path / "v.npz", {"cat"}).of(["cat"]).tolist() == [[1, 1, 1]]
     (tmp_path / "w.txt").write_text("cat 1 2\ndog 1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="line 2: 1 numbers where others have 2"):
+    with pytest.raises(InputError, match="line 2: 1 numbers instead of 2"):
         read_vectors(tmp_path / "w.txt", {"cat"})
     np.savez(tmp_path / "x.npz", words=np.array(["cat", "dog"]), vectors=np.ones((1, 3)))
     with pytest.raises(InputError, match="2 words"):
         read_vectors(tmp_path / "x.npz", {"cat"})
-    assert isinstance(found, Vectors)
+    assert isinstance(found, WordVectors)
 
 
 def test_own_vectors_are_the_mean_of_pieces() -> None:

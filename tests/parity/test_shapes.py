@@ -128,7 +128,7 @@ def test_layers_that_are_alike_are_found_and_others_are_not() -> None:
     ps = []
     for points in (near, far):
         apart = ((points[:, None] - points) ** 2).sum(-1)
-        ps.append(families.alike(apart, layer, shuffles=499).p)
+        ps.append(families.layer_test(apart, layer, shuffles=499).p)
     assert ps[0] < 0.01 < ps[1]
 
 

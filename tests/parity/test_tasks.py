@@ -16,7 +16,7 @@ import headscope as hs
 from headscope._util.progress import NoProgress
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError, InputError, ModelError
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect
 from headscope.evidence.sequential import Decider, Verdict
@@ -186,10 +186,10 @@ def test_a_budget_is_the_same_after_an_interruption(minilm: Model) -> None:
         for _ in range(2)
     ]
     whole, again = works
-    harvests = [whole.work(part) for part in whole.parts]
-    earlier = Harvest()
-    for harvest in harvests[:-1]:
-        earlier.merge(harvest)
+    shard_results = [whole.work(part) for part in whole.parts]
+    earlier = ShardResult()
+    for result in shard_results[:-1]:
+        earlier.merge(result)
     again.skip(earlier)
     assert again.decided
     again.work(again.parts[-1])

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from headscope.corpus import Frame, Mention, Rules, read
-from headscope.corpus.frames import chosen
+from headscope.corpus import Frame, Mention, read
+from headscope.corpus.frames import select_frames
 from headscope.errors import InputError
 
+FILTER = {"sentence_words": 12, "element_words": 3, "distance": 2}
 COLUMNS = "doc\t0\t{n}\t{word}\t{tag}\t-\t-\t-\t-\tspeaker\t*\t*\t*\t{chain}"
 
 
@@ -40,7 +41,7 @@ def test_conll2012(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chain", "message"), [("(9", "begins but never ends"), ("9)", "never began")]
+    ("chain", "message"), [("(9", "begins but never ends"), ("9)", "never begins")]
 )
 def test_broken_brackets_name_their_line(tmp_path: Path, chain: str, message: str) -> None:
     path = tmp_path / "a.v4_auto_conll"
@@ -78,10 +79,10 @@ def test_gap(tmp_path: Path) -> None:
     assert one.spaces[:4] == (True, False, False, True)
     assert one.mentions == (Mention(0, 1, "A"), Mention(4, 6, "pronoun"), Mention(7, 8, "pronoun"))
     path.write_text(HEADER + "d-1\tAnn left.\tshe\t99\tAnn\t0\tFALSE\tBea\t0\tTRUE\turl\n")
-    with pytest.raises(InputError, match="line 2: Pronoun is 'she', which is not at '99'"):
+    with pytest.raises(InputError, match="line 2: Pronoun 'she' is not at offset '99'"):
         list(read(f"gap:{path}"))
     path.write_text("a\tb\n")
-    with pytest.raises(InputError, match="must name the columns"):
+    with pytest.raises(InputError, match="must have the columns"):
         list(read(f"gap:{path}"))
 
 
@@ -173,5 +174,5 @@ def test_real_annotated_corpora(data: Path) -> None:
         ("framenet17_kovaleva_473_with_fn15_labels.jsonl", 468),
     ):
         found = list(read(f"framenet:{frames / name}"))
-        assert sum(any(chosen(one, Rules())) for one in found) == passing
+        assert sum(any(select_frames(one, **FILTER)) for one in found) == passing
     assert sum(len(one.frames) for one in read(f"framenet:{frames / 'fulltext.jsonl.gz'}")) > 12_000

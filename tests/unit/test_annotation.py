@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from headscope.corpus import Example, Frame, Mention, Rules, pack, read, word_list
-from headscope.corpus.features import features
-from headscope.corpus.frames import chosen, elsewhere
-from headscope.corpus.mentions import entities, head_match, nearest, sieve
-from headscope.corpus.relations import dependencies
+from headscope.corpus import Example, Frame, Mention, pack, read, word_list
+from headscope.corpus.features import word_features
+from headscope.corpus.frames import alternative_positions, select_frames
+from headscope.corpus.mentions import coreference_mentions, head_match, nearest, sieve
+from headscope.corpus.relations import dependency_links
 from headscope.errors import InputError
 
+FILTER = {"sentence_words": 12, "element_words": 3, "distance": 2}
 OWNED = Example(
     "1",
     words=("Bell", "'s", "new", "car"),
@@ -23,15 +24,15 @@ OWNED = Example(
 
 
 def test_before_an_s_the_possessive_rule_asks_the_s() -> None:
-    plain = [(link.source, link.target, link.label) for link in dependencies(OWNED, Rules())]
+    plain = [(link.source, link.target, link.label) for link in dependency_links(OWNED)]
     assert plain == [(0, 3, "poss"), (1, 0, "possessive"), (2, 3, "amod")]
-    shifted = list(dependencies(OWNED, Rules(possessive=True)))
+    shifted = list(dependency_links(OWNED, possessive=True))
     assert (shifted[0].source, shifted[0].target) == (1, 3)
-    assert shifted[1:] == list(dependencies(OWNED, Rules()))[1:]
+    assert shifted[1:] == list(dependency_links(OWNED))[1:]
 
 
 def test_roots_count_only_among_all_words() -> None:
-    labels = [link.label for link in dependencies(OWNED, Rules(all_words=True))]
+    labels = [link.label for link in dependency_links(OWNED, all_words=True)]
     assert labels == ["poss", "possessive", "amod", "root"]
 
 
@@ -42,20 +43,20 @@ def test_features_of_universal_and_of_penn_tags_agree() -> None:
     penn = ("PRP", "VBD", "RB", "VB", "NNP")
     expected = {"noun": [4], "pronoun": [0], "verb": [1, 3], "subject": [0], "object": [4],
                 "negation": [2]}  # fmt: skip
-    assert features(replace(shared, upos=tags), Rules()) == expected
-    assert features(replace(shared, xpos=penn), Rules()) == expected
-    assert features(replace(shared, upos=tags, xpos=penn), Rules()) == expected
+    assert word_features(replace(shared, upos=tags)) == expected
+    assert word_features(replace(shared, xpos=penn)) == expected
+    assert word_features(replace(shared, upos=tags, xpos=penn)) == expected
 
 
 def test_negation_is_a_whole_word_of_a_list(tmp_path: Path) -> None:
     text = Example("1", words=("Another", "note", ",", "No", ",", "nothing"))
-    assert features(text, Rules())["negation"] == [3, 5]
+    assert word_features(text)["negation"] == [3, 5]
     listed = tmp_path / "de.txt"
     listed.write_text("# German\nnicht\nKein\n", encoding="utf-8")
     german = Example("1", words=("Das", "ist", "kein", "not"), features=("_", "_", "_", "_"))
-    assert features(german, Rules(negations=word_list(listed)))["negation"] == [2]
+    assert word_features(german, negations=word_list(listed))["negation"] == [2]
     marked = replace(german, features=("_", "_", "Polarity=Neg|PronType=Neg", "_"))
-    assert features(marked, Rules(negations=("xyz",)))["negation"] == [2]
+    assert word_features(marked, negations=("xyz",))["negation"] == [2]
     listed.write_text("# nothing\n")
     with pytest.raises(InputError, match="no words"):
         word_list(listed)
@@ -95,15 +96,15 @@ def mentioned(words: str, *spans: tuple[int, int, str], tags: str = "") -> Examp
 def test_types_of_mentions() -> None:
     text = mentioned("Ann saw the dog and she fed it", (0, 1, "a"), (2, 4, "d"), (5, 6, "a"),
                      (7, 8, "d"))  # fmt: skip
-    by_form = [one.kind for one in entities(text)]
+    by_form = [one.kind for one in coreference_mentions(text)]
     assert by_form == ["proper", "nominal", "pronoun", "pronoun"]
     tagged = replace(text, upos=("PROPN", "VERB", "DET", "NOUN", "CCONJ", "PRON", "VERB", "PRON"))
-    assert [one.kind for one in entities(tagged)] == by_form
+    assert [one.kind for one in coreference_mentions(tagged)] == by_form
 
 
 def test_of_mentions_with_one_head_word_the_longest_stands_for_all() -> None:
     text = mentioned("the old man slept", (0, 3, "1"), (2, 3, "2"), (1, 3, "3"))
-    (one,) = entities(text)
+    (one,) = coreference_mentions(text)
     assert (one.head, one.chain, one.text) == (2, "1", "the old man")
 
 
@@ -112,11 +113,11 @@ def test_the_sieve_prefers_strings_then_heads_then_agreement() -> None:
         "the cat met a dog and Mary saw the cat while she held cats",
         (0, 2, "c"), (3, 5, "d"), (6, 7, "m"), (8, 10, "c"), (11, 12, "m"), (13, 14, "x"),
     )  # fmt: skip
-    cat, dog, mary, again, she, _ = entities(text)
+    cat, dog, mary, again, she, _ = coreference_mentions(text)
     assert sieve(again, [cat, dog, mary]) == 0
     assert head_match(again, [cat, dog, mary]) == 0
     assert nearest(again, [cat, dog, mary]) == 2
-    king = entities(mentioned("the king slept", (0, 2, "k")))[0]
+    king = coreference_mentions(mentioned("the king slept", (0, 2, "k")))[0]
     assert not she.agrees(king)
     assert sieve(she, [mary, king]) == 0
     assert nearest(she, [mary, king]) == 1
@@ -128,9 +129,9 @@ def test_kovaleva_s_filter_and_the_other_places_of_a_frame() -> None:
     long = Frame("F", 5, (("A", 0, 4),))
     good = Frame("F", 5, (("A", 1, 3), ("B", 8, 10)))
     text = Example("1", words=words, frames=(near, long, good))
-    assert list(chosen(text, Rules())) == [good]
-    assert list(chosen(replace(text, words=(*words, "m")), Rules())) == []
-    for target, spans in elsewhere(good, 12):
+    assert list(select_frames(text, **FILTER)) == [good]
+    assert list(select_frames(replace(text, words=(*words, "m")), **FILTER)) == []
+    for target, spans in alternative_positions(good, 12):
         assert 0 <= target < 12
         lengths = sorted(end - start for start, end in spans)
         assert lengths == [2, 2]
@@ -140,16 +141,16 @@ def test_kovaleva_s_filter_and_the_other_places_of_a_frame() -> None:
 
 
 def test_a_frame_s_mirror_image_is_no_other_place() -> None:
-    assert elsewhere(Frame("F", 2, (("A", 0, 1), ("B", 4, 5))), 5) == []
+    assert alternative_positions(Frame("F", 2, (("A", 0, 1), ("B", 4, 5))), 5) == []
 
 
 def test_clitics_are_no_subjects() -> None:
     spanish = Example(
         "1", words=("Se", "venden", "casas"), relations=("expl:pass", "root", "nsubj:pass")
     )
-    assert features(spanish, Rules())["subject"] == [2]
+    assert word_features(spanish)["subject"] == [2]
     english = Example("1", words=("There", "is"), relations=("expl", "root"))
-    assert features(english, Rules())["subject"] == [0]
+    assert word_features(english)["subject"] == [0]
 
 
 def test_a_sentence_without_annotation_changes_nothing_for_its_neighbours() -> None:
@@ -160,6 +161,6 @@ def test_a_sentence_without_annotation_changes_nothing_for_its_neighbours() -> N
     )  # fmt: skip
     second = Example("d-2", document="d", words=("It", "purrs"), mentions=(Mention(0, 1, "1"),))
     (window,) = pack([(first, 5), (second, 2)], room=50)
-    cat, it = entities(window)
+    cat, it = coreference_mentions(window)
     assert (cat.head, cat.kind) == (1, "nominal")
     assert (it.head, it.kind) == (5, "pronoun")

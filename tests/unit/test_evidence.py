@@ -15,15 +15,15 @@ from headscope.corpus import BUCKETS, bucket_of
 from headscope.evidence import (
     Exemplar,
     Exemplars,
-    Harvest,
-    Layout,
+    Shape,
+    ShardResult,
     Statistic,
     Tally,
     Unit,
     estimate,
 )
-from headscope.evidence.interval import corrected, difference
-from headscope.evidence.statistic import best_rows, crossfit, rows
+from headscope.evidence.interval import benjamini_hochberg, difference_test
+from headscope.evidence.statistic import best_rows, crossfit, head_rows
 
 Floats = NDArray[np.float64]
 SHAPE = Layout(8, 2, 3)
@@ -109,7 +109,7 @@ def test_too_few_documents_claim_no_interval() -> None:
     found = estimate(counts * 0.5, counts, share=True)
     assert found.value == 0.5
     assert np.isnan(found.low)
-    assert np.isnan(difference(counts * 0.5, counts, counts * 0.1, counts)[1])
+    assert np.isnan(difference_test(counts * 0.5, counts, counts * 0.1, counts)[1])
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
@@ -134,10 +134,10 @@ def test_p_values_are_uniform_where_there_is_no_difference() -> None:
     sums = rng.normal(0, 1, (60, 4000)) + 3
     others = rng.normal(0, 1, (60, 4000)) + 3
     ones = np.ones_like(sums)
-    p = difference(sums, ones, others, ones)[1]
+    p = difference_test(sums, ones, others, ones)[1]
     for bound in (0.01, 0.05, 0.5):
         assert np.mean(p < bound) == pytest.approx(bound, abs=0.02)
-    assert (corrected(p) < 0.05).sum() <= 3
+    assert (benjamini_hochberg(p) < 0.05).sum() <= 3
 
 
 def test_choosing_the_best_of_many_noise_heads_brings_no_luck() -> None:
@@ -167,16 +167,15 @@ def test_rows_are_tidy() -> None:
         tally.add(layer, values * where, where, buckets)
         base.add(layer, torch.full((40, 1, 3), 0.5) * where, where, buckets)
     statistic = Statistic("share", tally, base, Unit.SHARE, "", ("a", "b", "c"))
-    table = rows([statistic], "made", "corpus", "trained")
-    assert len({len(column) for column in table.values()}) == 1
-    places = list(zip(table["layer"], table["head"], table["group"], strict=True))
+    rows = head_rows([statistic], "focus", "tour", "trained")
+    places = [(row.layer, row.head, row.group) for row in rows]
     assert len(places) == (4 + 2 + 1) * 2
     assert (None, None, "a") in places
     assert (1, None, "c") in places
     assert not any(group == "b" for _, _, group in places)
-    best = best_rows([statistic], "made", "corpus", "trained")
-    assert best["group"] == ["a", "c"]
-    assert (best["layer"][1], best["head"][1], best["value"][1]) == (1, 1, 1.0)
+    best = best_rows([statistic], "focus", "tour", "trained")
+    assert [row.group for row in best] == ["a", "c"]
+    assert (*best[1].place, best[1].value) == (1, 1, 1.0)
 
 
 @given(st.permutations(list(range(12))), st.integers(0, 12), st.integers(1, 5))
@@ -192,16 +191,16 @@ def test_exemplars_merge_to_one_choice(ranks: list[int], cut: int, size: int) ->
     assert [one.rank for one in merged] == list(range(12))[:size]
 
 
-def test_a_harvest_survives_being_written_down() -> None:
-    harvest = Harvest()
-    store = harvest.exemplars["maps of"] = Exemplars(2)
-    harvest.tallies["a b"] = tally_of([0.1, 0.2], [1, 5])
-    harvest.counts["examples"] = 7
+def test_a_shard_result_survives_being_written() -> None:
+    result = ShardResult()
+    store = result.exemplars["maps of"] = Exemplars(2)
+    result.tallies["a b"] = tally_of([0.1, 0.2], [1, 5])
+    result.counts["examples"] = 7
     maps = np.arange(8, dtype=np.uint8).reshape(1, 2, 2, 2)
     store.offer(Exemplar(3, "s1", {"tokens": ["<b>", "é"]}, {"maps": maps, "empty": maps[:0]}))
-    again = Harvest.from_arrays(harvest.arrays())
-    np.testing.assert_array_equal(again.tallies["a b"].sums, harvest.tallies["a b"].sums)
-    assert again.counts == harvest.counts
+    again = ShardResult.from_arrays(result.arrays())
+    np.testing.assert_array_equal(again.tallies["a b"].sums, result.tallies["a b"].sums)
+    assert again.counts == result.counts
     (one,) = again.exemplars["maps of"]
     assert (one.rank, one.id, one.record) == (3, "s1", {"tokens": ["<b>", "é"]})
     np.testing.assert_array_equal(one.arrays["maps"], maps)
@@ -222,8 +221,8 @@ def test_a_one_sided_test_asks_whether_the_one_is_larger() -> None:
     counts = np.full((60, 2), 20.0)
     chance = np.full((60, 2), 8.0)
     sums = np.stack([rng.binomial(20, 0.2, 60), rng.binomial(20, 0.6, 60)], 1).astype(float)
-    both = difference(sums, counts, chance, counts)[1]
-    above = difference(sums, counts, chance, counts, above=True)[1]
+    both = difference_test(sums, counts, chance, counts)[1]
+    above = difference_test(sums, counts, chance, counts, above=True)[1]
     assert (both < 1e-6).all()
     assert above[0] > 0.999
     assert above[1] == pytest.approx(both[1] / 2)
@@ -234,7 +233,7 @@ def test_a_known_error_serves_where_cases_are_few() -> None:
     counts, sums = np.full((100, 1), 2.0), np.zeros((100, 1))
     expected = np.full((100, 1), 0.02)
     expected[0] = 0.03
-    alone = difference(sums, counts, expected, counts)[1]
-    known = difference(sums, counts, expected, counts, np.sqrt(2 * 0.99) / 200)[1]
+    alone = difference_test(sums, counts, expected, counts)[1]
+    known = difference_test(sums, counts, expected, counts, np.sqrt(2 * 0.99) / 200)[1]
     assert alone[0] < 1e-6
     assert known[0] > 0.1

@@ -5,31 +5,44 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import pytest
 
+import headscope.corpus
+import headscope.evidence
 import headscope.model
 from headscope._util.lazy import attach
 
-LIGHT = """
+BARE = """
 import sys, types
 package = types.ModuleType("headscope")  # without what headscope itself imports
 package.__path__ = [sys.argv[1]]
 sys.modules["headscope"] = package
+"""
+LIGHT = (
+    BARE
+    + """
 import headscope.model
 headscope.model.Top, headscope.model.Replacement, headscope.model.EPSILON
 headscope.model.families()
 print(*{"torch", "transformers", "numpy"} & set(sys.modules))
 """
+)
 
 
-def test_every_public_name_is_there() -> None:
-    assert sorted(headscope.model._MODULES) == sorted(headscope.model.__all__)
-    assert dir(headscope.model) == sorted(headscope.model.__all__)
-    for name, module in headscope.model._MODULES.items():
-        public = getattr(headscope.model, name)
-        assert getattr(public, "__name__", name) == name
-        assert getattr(public, "__module__", module).startswith(module)
+@pytest.mark.parametrize(
+    "package", [headscope.corpus, headscope.evidence, headscope.model], ids=lambda p: p.__name__
+)
+def test_every_public_name_is_there(package: Any) -> None:
+    assert sorted(package._MODULES) == sorted(package.__all__)
+    assert dir(package) == sorted(package.__all__)
+    for name, module in package._MODULES.items():
+        public = getattr(package, name)
+        if isinstance(public, type | FunctionType):  # not a constant
+            assert public.__name__ == name
+            assert public.__module__.startswith(module)
 
 
 def test_models_are_imported_when_they_are_needed() -> None:
@@ -37,6 +50,43 @@ def test_models_are_imported_when_they_are_needed() -> None:
     command = [sys.executable, "-c", LIGHT, str(folder)]
     imported = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert imported.split() == []
+
+
+CORPUS = (
+    BARE
+    + """
+import headscope.corpus, headscope.corpus.readers
+headscope.corpus.read("tour"), headscope.corpus.readers.readers()
+print(*set(sys.argv[2:]) & set(sys.modules))
+"""
+)
+EVIDENCE = (
+    BARE
+    + """
+from importlib import import_module
+for module in sys.argv[2:]:
+    import_module(f"headscope.evidence.{module}")
+print(*{"torch", "scipy", "sklearn", "numba"} & set(sys.modules))
+"""
+)
+
+
+def run_bare(script: str, *arguments: str) -> list[str]:
+    """The words that a script prints in a process of its own."""
+    folder = str(Path(headscope.corpus.__file__).parent.parent)
+    command = [sys.executable, "-c", script, folder, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_a_corpus_is_opened_without_heavy_imports() -> None:
+    heavy = ("torch", "transformers", "pandas", "nltk", "scipy", "sklearn", "pyarrow")
+    assert run_bare(CORPUS, *heavy) == []
+
+
+def test_statistics_are_imported_without_heavy_imports() -> None:
+    folder = Path(headscope.evidence.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "tally", "compiled"}
+    assert run_bare(EVIDENCE, *sorted(modules)) == []
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

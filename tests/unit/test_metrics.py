@@ -213,9 +213,8 @@ def test_nothing_is_not_said_of_a_few_examples() -> None:
 
 
 def test_verdicts_know_which_way_is_better() -> None:
-    row = {"delta": -0.2, "low": -0.3, "high": -0.1, "q": 0.01}
-    assert final_verdict(ACCURACY, row, 0.01) is Verdict.HELPS
-    assert final_verdict(LOSS, row, 0.01) is Verdict.HURTS
-    assert final_verdict(LOSS, row | {"q": 0.2}, 0.01) is Verdict.UNCLEAR
-    near = {"delta": 0.001, "low": -0.002, "high": 0.004, "q": 0.2}
-    assert final_verdict(ACCURACY, near, 0.01) is Verdict.NOTHING
+    interval, margin = (-0.3, -0.1), 0.01
+    assert final_verdict(ACCURACY, -0.2, interval, 0.01, margin) is Verdict.HELPS
+    assert final_verdict(LOSS, -0.2, interval, 0.01, margin) is Verdict.HURTS
+    assert final_verdict(LOSS, -0.2, interval, 0.2, margin) is Verdict.UNCLEAR
+    assert final_verdict(ACCURACY, 0.001, (-0.002, 0.004), 0.2, margin) is Verdict.NOTHING

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import GPT2Tokenizer
 
-from headscope.corpus import Budget, Example, encode, plan
+from headscope.corpus import Budget, Example, encode, plan_batches
 from headscope.corpus.frequencies import Frequencies, frequencies_from
 from headscope.errors import HeadscopeError
 from headscope.model.token_roles import TokenRoles
@@ -88,7 +88,7 @@ def test_batches_hold_everything_once_within_the_budget(
     lengths: list[int], tokens: int, area: int
 ) -> None:
     budget = Budget(tokens, area)
-    batches = plan(lengths, budget)
+    batches = plan_batches(lengths, budget)
     assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
     for batch in batches:
         longest = max(lengths[place] for place in batch)

@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import Any, ClassVar, TypeVar, cast
 
 from headscope._util.plugins import did_you_mean, load_plugins, register
-from headscope.corpus import Annotation, Conventions, Facts, Pieces, Survey
+from headscope.corpus import Annotation, Conventions, CorpusFacts, Pieces, Survey
 from headscope.errors import HeadscopeError
 from headscope.evidence import (
     BestHead,
@@ -121,7 +121,7 @@ class Analysis(ABC):
         self.make_tallies()
 
     @classmethod
-    def corpus_facts(cls, options: Any, conventions: Conventions) -> Facts | None:
+    def corpus_facts(cls, options: Any, conventions: Conventions) -> CorpusFacts | None:
         """Something that counts what the analysis must know of the corpus beforehand."""
         return None
 

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Arc, Inputs, Scene, analysis
 from headscope.corpus import Annotation, Pieces, stable_hash
-from headscope.corpus.mentions import BASELINES, TYPES, Entity, entities
+from headscope.corpus.mentions import (
+    BASELINES,
+    MENTION_TYPES,
+    CoreferenceMention,
+    coreference_mentions,
+)
 from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Tally, Unit
 from headscope.evidence.role_rule import OURS, RoleRule
 from headscope.model import Batch
@@ -21,7 +26,7 @@ from headscope.model.attention import At, Request, Seen, View
 if TYPE_CHECKING:
     from torch import Tensor
 
-GROUPS = ("all", *TYPES)
+GROUPS = ("all", *MENTION_TYPES)
 HEADLINES = {"all": "antecedents of mentions", "pronoun": "antecedents of pronouns"}
 REFERENCES = {
     "nearest": "the nearest earlier mention",
@@ -48,8 +53,8 @@ class Case:
         mention: the mention; earlier: all mentions before it, the candidates.
     """
 
-    mention: Entity
-    earlier: tuple[Entity, ...]
+    mention: CoreferenceMention
+    earlier: tuple[CoreferenceMention, ...]
 
     @property
     def gold(self) -> list[int]:
@@ -66,7 +71,9 @@ class Case:
 def cases(pieces: Pieces) -> list[Case]:
     """The questions of a window; mentions whose head word has no pieces are not there."""
     place = pieces.place
-    mentions = [entity for entity in entities(pieces.example) if place[entity.head] >= 0]
+    mentions = [
+        entity for entity in coreference_mentions(pieces.example) if place[entity.head] >= 0
+    ]
     asked = [Case(mention, tuple(mentions[:number])) for number, mention in enumerate(mentions)]
     return [case for case in asked if case.gold]
 
@@ -157,7 +164,7 @@ class Coreference(Analysis):
 
     def begin_shard(self, shard: list[Pieces]) -> None:
         """Choose windows by hash, and in each a mention whose antecedent can be shown with it."""
-        wanted = dict.fromkeys(TYPES, SHOWN)
+        wanted = dict.fromkeys(MENTION_TYPES, SHOWN)
         for pieces in sorted(shard, key=lambda one: (stable_hash(one.example.id), one.example.id)):
             open_types = {kind for kind, left in wanted.items() if left}
             for number, case in enumerate(cases(pieces) if open_types else ()):
@@ -212,7 +219,7 @@ class Coreference(Analysis):
             self._drawn[key].append(pieces.words_at(drawn[number].cpu().numpy()))
 
     def exemplars(self) -> dict[str, Exemplars]:
-        stores = {kind: Exemplars(SHOWN) for kind in TYPES}
+        stores = {kind: Exemplars(SHOWN) for kind in MENTION_TYPES}
         for key, (kind, pieces, case) in self._chosen.items():
             antecedent = case.earlier[case.gold[-1]].head
             start = max(0, antecedent - MARGIN)

@@ -13,7 +13,7 @@ from headscope.analyses._linking.linking import Linking
 from headscope.analyses._linking.offsets import best_fixed
 from headscope.analyses.base import analysis, option
 from headscope.corpus import Annotation, Example, Link
-from headscope.corpus.relations import NOT_COUNTED, dependencies, universal
+from headscope.corpus.relations import UNSCORED_RELATIONS, dependency_links
 from headscope.evidence import Statistic, Tally, Unit, crossfit
 from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 
@@ -69,14 +69,16 @@ class Dependencies(Linking):
 
     @staticmethod
     def links(example: Example, options: DependencyOptions) -> Iterator[Link]:
-        return dependencies(example, possessive=options.possessive, all_words=options.all_words)
+        return dependency_links(example, possessive=options.possessive, all_words=options.all_words)
 
     @cached_property
     def pooled(self) -> dict[str, list[str]]:
         counts, labels = self.facts.counts, list(self.labels)
-        groups = {ALL: [one for one in labels if self.options.all_words or one not in NOT_COUNTED]}
-        for name in {universal(label) for label in labels} | set(labels):
-            groups[name] = [one for one in labels if name in (one, universal(one))]
+        groups = {
+            ALL: [one for one in labels if self.options.all_words or one not in UNSCORED_RELATIONS]
+        }
+        for name in {without_subtype(label) for label in labels} | set(labels):
+            groups[name] = [one for one in labels if name in (one, without_subtype(one))]
         groups.pop("root", None)
         size = {name: sum(counts[one] for one in members) for name, members in groups.items()}
         ranked = sorted(groups, key=lambda name: (name != ALL, -size[name], name))
@@ -89,7 +91,7 @@ class Dependencies(Linking):
     def _attachment(self) -> Statistic:
         """Unlabelled attachment where every relation has its own best head, or offset."""
         labels = list(self.labels)
-        counted = [self.options.all_words or label not in NOT_COUNTED for label in labels]
+        counted = [self.options.all_words or label not in UNSCORED_RELATIONS for label in labels]
         wide = self.hits.tally.sums.reshape(self.layout.buckets, -1, self.hits.tally.sums.shape[-1])
         size = len(labels)
         heads = np.concatenate([wide[..., :size], wide[..., size : 2 * size]], 1)

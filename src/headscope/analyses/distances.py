@@ -131,7 +131,7 @@ class Distances(Analysis):
         )
         pairs = [float(one.sum()) for one in (own & ~np.eye(self.size, dtype=bool), ~own)]
         apart = (sums * ~own).sum((1, 2)) / pairs[1] - (sums * own).sum((1, 2)) / pairs[0]
-        found = families.alike(sums.sum(0) / rows.sum(), self.layer)
+        found = families.layer_test(sums.sum(0) / rows.sum(), self.layer)
         yield Statistic(
             "between_minus_within",
             Tally.of(*(one[:, None, None, None] for one in (apart, rows))),
@@ -153,8 +153,8 @@ class Distances(Analysis):
         for first, second, *numbers in zip(*(part.tolist() for part in columns), strict=True):
             yield Distance(*place, *divmod(first, heads), *divmod(second, heads), *numbers)
         matrix = sums.sum(0) / rows.sum()
-        plane = families.scale(matrix)
-        cluster = families.clusters(matrix, families.tree(matrix))
+        plane = families.multidimensional_scaling(matrix)
+        cluster = families.cut_dendrogram(matrix, families.dendrogram(matrix))
         nearest = (matrix + np.diag(np.full(self.size, np.inf))).argmin(1)
         for head in range(self.size):
             x, y = plane.points[head].tolist()

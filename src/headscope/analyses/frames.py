@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Arc, Scene, analysis, option
 from headscope.corpus import Annotation, Frame, Pieces, stable_hash
-from headscope.corpus.frames import Place, chosen, elsewhere, place
+from headscope.corpus.frames import (
+    FramePosition,
+    alternative_positions,
+    frame_position,
+    select_frames,
+)
 from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Unit
 from headscope.evidence.role_rule import OURS, RoleRule
 from headscope.model import Batch
@@ -134,8 +139,8 @@ class Frames(Analysis):
         fits: list[bool] = []
         for row, pieces in enumerate(batch.pieces):
             for frame in self._seen(pieces):
-                spare = elsewhere(frame, len(pieces.example.words))
-                usable = [pieces_of(pieces, spot) for spot in (place(frame), *spare)]
+                spare = alternative_positions(frame, len(pieces.example.words))
+                usable = [pieces_of(pieces, spot) for spot in (frame_position(frame), *spare)]
                 for number, found in enumerate(usable):
                     if number == 0 or found:
                         pairs += [(row, query, key, len(spots)) for query, key in found]
@@ -155,8 +160,8 @@ class Frames(Analysis):
 
     def _seen(self, pieces: Pieces) -> Iterator[Frame]:
         """The frames of a text that pass the filter and have pieces."""
-        for frame in chosen(pieces.example, **asdict(self.options)):
-            if pieces_of(pieces, place(frame)):
+        for frame in select_frames(pieces.example, **asdict(self.options)):
+            if pieces_of(pieces, frame_position(frame)):
                 yield frame
 
     def _keep(self, batch: Batch, row: int, weights: Tensor) -> None:
@@ -211,7 +216,7 @@ class Frames(Analysis):
         )
 
 
-def pieces_of(pieces: Pieces, spot: Place) -> list[tuple[int, int]]:
+def pieces_of(pieces: Pieces, spot: FramePosition) -> list[tuple[int, int]]:
     """(query, key) pieces of elements with pieces of the target; empty if any has none."""
     target, spans = spot
     keys = np.nonzero(pieces.word == target)[0].tolist()

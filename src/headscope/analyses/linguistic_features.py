@@ -11,7 +11,7 @@ import numpy as np
 from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis, option
 from headscope.corpus import Annotation
-from headscope.corpus.features import FEATURES, features
+from headscope.corpus.features import FEATURES, word_features
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.model import Batch
 from headscope.model.attention import ANY, Received, Request, Seen, View
@@ -32,8 +32,8 @@ HEADLINES["from all"]["negation"] = "attention to a negation"
 def features_of(batch: Batch, negations: tuple[str, ...] = ()) -> list[dict[str, list[int]]]:
     """The features of every text of a batch."""
     return batch.once(
-        (features, negations),
-        lambda: [features(one.example, one.words, negations) for one in batch.pieces],
+        (word_features, negations),
+        lambda: [word_features(one.example, one.words, negations) for one in batch.pieces],
     )
 
 

@@ -14,7 +14,7 @@ from headscope.analyses._shapes.features import features
 from headscope.analyses._shapes.tokens import Tokens
 from headscope.analyses.base import Analysis, analysis
 from headscope.corpus import Pieces
-from headscope.corpus.shown import KEPT, chosen_for_maps, rank
+from headscope.corpus.display import NUM_MAPS, display_rank, select_for_maps
 from headscope.evidence import Exemplar, Exemplars, Mean, Statistic, Unit
 from headscope.evidence.role_rule import KOVALEVA, OURS, RoleRule
 from headscope.model.attention import Request, Rows, Seen, View
@@ -72,7 +72,7 @@ class Patterns(Analysis):
         self._probabilities: dict[int, list[NDArray[np.float32]]] = {}
 
     def begin_shard(self, shard: list[Pieces]) -> None:
-        self._kept = {id(pieces): pieces for pieces in chosen_for_maps(shard)}
+        self._kept = {id(pieces): pieces for pieces in select_for_maps(shard)}
         self._probabilities = {key: [] for key in self._kept}
 
     def ask(self, view: View) -> dict[str, Request]:
@@ -94,10 +94,10 @@ class Patterns(Analysis):
                 self._probabilities[id(pieces)].append(shares[place].cpu().numpy().copy())
 
     def exemplars(self) -> dict[str, Exemplars]:
-        store = Exemplars(KEPT)
+        store = Exemplars(NUM_MAPS)
         for key, pieces in self._kept.items():
             arrays = {"probabilities": np.stack(self._probabilities[key])}
-            store.offer(Exemplar(rank(pieces), pieces.example.id, {}, arrays))
+            store.offer(Exemplar(display_rank(pieces), pieces.example.id, {}, arrays))
         return {"maps": store}
 
     def label_map(self, exemplar: Exemplar, layer: int, head: int) -> tuple[str, float]:

@@ -1,4 +1,4 @@
-"""Which annotation an example carries, and how to say that a corpus has none of a kind."""
+"""Kinds of annotation that an example can carry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headscope.corpus.example import Example
 
 
 class Annotation(StrEnum):
-    """What an analysis may need of a corpus, in the words of the message when it is missing."""
+    """A kind of annotation; the value names it in messages."""
 
     TAGS = "parts of speech"
     TREES = "syntactic heads and relations"
@@ -18,10 +18,10 @@ class Annotation(StrEnum):
     LINKS = "links between words"
 
 
-def carried(example: Example) -> Iterator[Annotation]:
+def annotation_of(example: Example) -> Iterator[Annotation]:
     """The kinds of annotation that an example carries.
 
-    >>> [str(kind) for kind in carried(Example("1", upos=("NOUN",), heads=(-1,)))]
+    >>> [str(kind) for kind in annotation_of(Example("1", upos=("NOUN",), heads=(-1,)))]
     ['parts of speech', 'syntactic heads and relations']
     """
     if example.upos or example.xpos:

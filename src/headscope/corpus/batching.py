@@ -1,4 +1,4 @@
-"""Batches of like length, under a budget that bounds tokens and batch x length squared."""
+"""Batches of examples of similar length, within a budget of tokens and of attention weights."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """How large a batch may be.
+    """The maximum size of a batch.
 
     Attributes:
-        tokens: at most this many tokens, padding counted (what the layers' matrices cost).
-        area: at most this much batch x length squared (what the attention maps cost).
+        tokens: maximum number of tokens including padding (the cost of the linear layers).
+        area: maximum of batch size x length squared (the cost of the attention maps).
 
-    A single example is always allowed, however long.
+    A batch of one example is always allowed, however long the example.
     """
 
     tokens: int = 2048
     area: int = 1 << 19
 
     def holds(self, examples: int, length: int) -> bool:
-        """Whether a batch of so many examples, padded to `length`, stays within the budget.
+        """Whether a batch of `examples` examples, padded to `length`, is within the budget.
 
         >>> Budget(tokens=100).holds(3, 40)
         False
@@ -30,16 +30,16 @@ class Budget:
         return fits or examples == 1
 
 
-def plan(lengths: Sequence[int], budget: Budget) -> list[list[int]]:
-    """Split examples into batches of like length; returns positions, shortest batches first.
+def plan_batches(lengths: Sequence[int], budget: Budget) -> list[list[int]]:
+    """Group examples of similar length into batches; returns their positions, shortest first.
 
-    >>> plan([5, 90, 6, 5], Budget(tokens=100))
+    >>> plan_batches([5, 90, 6, 5], Budget(tokens=100))
     [[0, 3, 2], [1]]
     """
     batches: list[list[int]] = []
-    for place in sorted(range(len(lengths)), key=lambda place: (lengths[place], place)):
-        if batches and budget.holds(len(batches[-1]) + 1, lengths[place]):
-            batches[-1].append(place)
+    for position in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
+        if batches and budget.holds(len(batches[-1]) + 1, lengths[position]):
+            batches[-1].append(position)
         else:
-            batches.append([place])
+            batches.append([position])
     return batches

@@ -1,8 +1,8 @@
-"""Which bucket of the evidence an example falls into.
+"""Buckets of evidence: documents are hashed into a fixed number of them.
 
-Sentences of one document are not independent, so the unit of evidence is the document. Its id
-is hashed into one of a fixed number of buckets: tallies then need constant memory whatever the
-corpus, and the same document falls into the same bucket in every run, model and language.
+Sentences of one document are not independent, so documents are the units of evidence. Hashing
+their ids into a fixed number of buckets bounds the memory of tallies for any corpus, and puts a
+document into the same bucket in every run, for every model and language.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 
 BUCKETS = 128
-"""Enough that 200 documents keep about 100 units; few enough that tallies stay small."""
+"""Enough that 200 documents fill about 100 buckets; few enough that tallies stay small."""
 
 
 def stable_hash(text: str) -> int:
@@ -23,7 +23,7 @@ def stable_hash(text: str) -> int:
 
 
 def bucket_of(unit: str) -> int:
-    """The bucket of a document (or of an example that has no document).
+    """The bucket of a document id (or of the id of an example that has no document).
 
     >>> 0 <= bucket_of("wsj_0001") < BUCKETS
     True

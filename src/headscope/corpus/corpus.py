@@ -1,4 +1,4 @@
-"""A corpus: a named source of examples that can be read again and again, never held whole."""
+"""A corpus: a named source of examples that can be read repeatedly and is never held whole."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from typing import Any
 from headscope._util.plugins import did_you_mean
 from headscope.corpus.example import Example
 from headscope.corpus.files import digest
-from headscope.corpus.readers import Reader, reader_for, readers
-from headscope.corpus.readers.glue import glue_file
+from headscope.corpus.readers.registry import Reader, reader_for, readers
 from headscope.errors import InputError
 
 BUNDLED = {"tour": ("*.conllu", "conllu"), "tour-pairs": ("twins.jsonl", "jsonl")}
-"""The bundled texts by name: their files, and what reads them."""
+"""The bundled texts by name: a pattern for their files, and their reader."""
 SOURCES = "DATA is a path, READER:PATH, glue/TASK, or 'tour'"
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """One or more files read by one reader, cut to documents or to a number of examples.
+    """One or more files with their reader, optionally limited to some documents or examples.
 
     >>> tour = read("tour")
     >>> next(iter(tour)).id
@@ -38,16 +37,16 @@ class Corpus:
     documents: str | None = None
 
     def __iter__(self) -> Iterator[Example]:
-        chosen = (
+        selected = (
             example
             for path in self.paths
             for example in self.reader.read(path)
-            if self.documents is None or matches(example.unit, self.documents)
+            if self.documents is None or matches_any(example.unit, self.documents)
         )
-        return islice(chosen, self.limit)
+        return islice(selected, self.limit)
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the data, for the run's record; paths do not, contents do."""
+        """What identifies the data in the run's record: contents, not paths."""
         return {
             "name": self.name,
             "reader": self.reader.name,
@@ -58,21 +57,13 @@ class Corpus:
         }
 
 
-def _hint(source: str) -> str:
-    """What may have been meant by a source that does not exist."""
-    prefix, colon, _ = source.partition(":")
-    if colon and prefix not in readers():
-        return did_you_mean(prefix, readers()) or f" (readers: {', '.join(readers())})"
-    return "" if colon else did_you_mean(source, [*BUNDLED, *readers()])
+def matches_any(name: str, patterns: str) -> bool:
+    """Whether a document id matches any of several comma-separated patterns.
 
-
-def matches(unit: str, patterns: str) -> bool:
-    """Whether a document's id matches one of some patterns, with commas between them.
-
-    >>> matches("wsj_0123", "wsj_00*,wsj_01[0-5]?")
+    >>> matches_any("wsj_0123", "wsj_00*,wsj_01[0-5]?")
     True
     """
-    return any(fnmatch.fnmatchcase(unit, pattern.strip()) for pattern in patterns.split(","))
+    return any(fnmatch.fnmatchcase(name, pattern.strip()) for pattern in patterns.split(","))
 
 
 def read(
@@ -83,13 +74,15 @@ def read(
     part: str = "dev",
     glue_dir: str | Path | None = None,
 ) -> Corpus:
-    """Name a corpus: `tour`, `tour-pairs`, `glue/mrpc`, a path, `READER:PATH`; nothing is read yet.
+    """Open a corpus; nothing is read until it is iterated over.
 
     Args:
-        limit: only the first so many examples.
-        documents: only documents whose id matches one of these patterns (`wsj_00*,wsj_01*`).
-        part: of GLUE: `dev`, `train`, or the name of a file.
-        glue_dir: the folder with GLUE's TSV files; None: the hub.
+        source: a path, `READER:PATH`, `glue/TASK`, or one of the bundled `tour` and `tour-pairs`.
+        limit: read only the first `limit` examples.
+        documents: read only documents whose id matches one of these comma-separated patterns
+            (`wsj_00*,wsj_01*`).
+        part: the part of a GLUE task: `dev`, `train`, or a file name.
+        glue_dir: the folder with the GLUE TSV files; None downloads them from the hub.
 
     >>> read("tour", limit=3).limit
     3
@@ -102,15 +95,31 @@ def read(
         paths = tuple(sorted(folder.glob(pattern)))
         return Corpus(str(source), paths, readers()[reader], limit, documents)
     if str(source).startswith("glue/") and str(source) in readers():
+        from headscope.corpus.readers.glue import glue_file
+
         task = str(source).removeprefix("glue/")
         path = glue_file(task, part, None if glue_dir is None else Path(glue_dir))
         return Corpus(task, (path,), readers()[str(source)], limit, documents)
-    prefix, colon, rest = str(source).partition(":")
-    known = colon == ":" and prefix in readers()
-    path = Path(rest if known else source)
+    path, reader_name = _split_source(str(source))
+    name = (path.with_suffix("") if path.suffix == ".gz" else path).stem
+    return Corpus(name, (path,), reader_for(path, reader_name), limit, documents)
+
+
+def _split_source(source: str) -> tuple[Path, str | None]:
+    """The existing path of a source, and the reader named before it."""
+    prefix, colon, rest = source.partition(":")
+    has_reader = colon == ":" and prefix in readers()
+    path = Path(rest if has_reader else source)
     if (path / "run.json").exists():
         raise InputError("this is a run folder; open it with headscope.open", path)
     if not path.exists():
-        raise InputError(f"no such file{_hint(str(source))}; {SOURCES}", path)
-    name = (path.with_suffix("") if path.suffix == ".gz" else path).stem
-    return Corpus(name, (path,), reader_for(path, prefix if known else None), limit, documents)
+        raise InputError(f"no such file{_hint(source)}; {SOURCES}", path)
+    return path, prefix if has_reader else None
+
+
+def _hint(source: str) -> str:
+    """A suggestion for a source that does not exist."""
+    prefix, colon, _ = source.partition(":")
+    if colon and prefix not in readers():
+        return did_you_mean(prefix, readers()) or f" (readers: {', '.join(sorted(readers()))})"
+    return "" if colon else did_you_mean(source, [*BUNDLED, *readers()])

@@ -1,4 +1,4 @@
-"""One input of a model with everything that is known about it."""
+"""Examples: the inputs of a model with their annotation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 NO_TREE = -2
-"""In the place of a syntactic head, where a sentence of a window has no tree."""
+"""The syntactic head of each word of a sentence without a tree, inside a window with trees."""
 
 
 class Link(NamedTuple):
-    """A link between two words of an example, by position, such as a frame element's."""
+    """A labelled link between two words of an example, by position."""
 
     source: int
     target: int
@@ -28,7 +28,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A semantic frame: its target word and its elements as word spans (end exclusive)."""
+    """A semantic frame: its target word, and its elements as (name, start, end exclusive)."""
 
     name: str
     target: int
@@ -37,15 +37,21 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text or a pair of texts; `words` where it is split already, `text` where it is not.
+    """A text or a pair of texts: `words` if the corpus is tokenized, `text` otherwise.
+
+    Annotation refers to words by position; what the corpus does not annotate stays empty.
 
     Attributes:
-        id: stable within its corpus, whatever the path, the limit or the batching.
-        text, pair: raw text, and the second text of a pair (None: no pair).
-        words, pair_words: the same, split by the corpus; the annotation is by word position.
-        spaces: whether white space precedes each word (empty: before every one).
-        document: the document it is part of (None: it stands alone).
+        id: unique in the corpus; independent of the path, the limit and the batching.
+        text, pair: raw text, and the second text of a pair (None: a single text).
+        words, pair_words: the words of the two texts.
+        spaces: whether white space precedes each word (empty: before every word).
+        document: id of the document that it is part of (None: it stands alone).
+        upos, xpos: universal and treebank-specific part-of-speech tags.
+        features: morphological features of each word, as CoNLL-U writes them.
         heads: position of each word's syntactic head; -1 for the root (or `NO_TREE`).
+        relations: each word's relation to its head.
+        label: class or score, as the corpus writes it.
 
     >>> Example("s1", words=("Cats", "sleep"), heads=(1, -1)).unit
     's1'
@@ -70,10 +76,10 @@ class Example:
 
     @property
     def unit(self) -> str:
-        """What is independent of the rest: the document, or the example itself."""
+        """The independent unit of evidence: the document, or else the example itself."""
         return self.document if self.document is not None else self.id
 
     @property
     def is_pair(self) -> bool:
-        """Whether the model is to see two texts with a separator between them."""
+        """Whether the model sees two texts with a separator between them."""
         return self.pair is not None or bool(self.pair_words)

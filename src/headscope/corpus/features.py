@@ -1,7 +1,7 @@
-"""Linguistic features of words, by Universal Dependencies' tags or by the Penn Treebank's.
+"""Linguistic features of words, from Universal Dependencies or Penn Treebank annotation.
 
-Tags and relations come from the annotation and are matched by position, never by string; only
-negation is a list of words, matched as whole words.
+Parts of speech and relations come from the annotation; only negation is also recognised by a
+list of words, compared with whole words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headscope.corpus.example import Example
-from headscope.corpus.relations import universal
+from headscope.corpus.relations import without_subtype
 
 ENGLISH_NEGATIONS = """
 no not n't n’t nt never none nobody nothing nowhere neither nor cannot without
@@ -25,39 +25,40 @@ RELATIONS = {
     **dict.fromkeys(("obj", "dobj", "iobj", "dative", "attr", "oprd"), "object"),
 }
 NO_SUBJECTS = frozenset({"expl:pv", "expl:pass", "expl:impers", "expl:comp"})
-"""Reflexives and other clitics, which only look like expletive subjects."""
+"""Reflexives and other clitics, which are not expletive subjects."""
 FEATURES = ("noun", "pronoun", "verb", "subject", "object", "negation")
 
 
-def features(
+def word_features(
     example: Example, words: Sequence[str] | None = None, negations: Sequence[str] = ()
 ) -> dict[str, list[int]]:
-    """Positions of the words that have each feature; a feature nobody annotated is empty.
+    """Positions of the words with each feature; empty for features that are not annotated.
 
     Args:
-        words: those of the text where the corpus has not split it, and those of both of a pair.
-        negations: negating words instead of the English ones.
+        words: the words of the text or of both texts of a pair, if not `example.words`.
+        negations: negating words in place of the English ones.
 
     >>> example = Example("1", words=("She", "never", "slept"), upos=("PRON", "ADV", "VERB"))
-    >>> {name: words for name, words in features(example).items() if words}
+    >>> {name: words for name, words in word_features(example).items() if words}
     {'pronoun': [0], 'verb': [2], 'negation': [1]}
     """
-    found: dict[str, list[int]] = {name: [] for name in FEATURES}
+    positions: dict[str, list[int]] = {name: [] for name in FEATURES}
     tags, names = (example.upos, UNIVERSAL) if example.upos else (example.xpos, PENN)
     for word, tag in enumerate(tags):
         if tag in names:
-            found[names[tag]].append(word)
+            positions[names[tag]].append(word)
     for word, relation in enumerate(example.relations):
-        name = RELATIONS.get(relation) or RELATIONS.get(universal(relation))
+        name = RELATIONS.get(relation) or RELATIONS.get(without_subtype(relation))
         if name and relation not in NO_SUBJECTS:
-            found[name].append(word)
-    found["negation"] = _negations(example, example.words if words is None else words, negations)
-    return found
+            positions[name].append(word)
+    words = example.words if words is None else words
+    positions["negation"] = _negations(example, words, negations)
+    return positions
 
 
 def _negations(example: Example, words: Sequence[str], negations: Sequence[str]) -> list[int]:
-    """Whole words of the list, and words that Universal Dependencies marks as negative."""
-    listed = frozenset(negations or ENGLISH_NEGATIONS.split())
-    found = {word for word, text in enumerate(words) if text.lower() in listed}
-    marked = {word for word, one in enumerate(example.features) if "Polarity=Neg" in one}
-    return sorted(found | marked)
+    """Words of the list, and words that Universal Dependencies marks as negative."""
+    negating = frozenset(negations or ENGLISH_NEGATIONS.split())
+    listed = {word for word, text in enumerate(words) if text.lower() in negating}
+    marked = {word for word, cell in enumerate(example.features) if "Polarity=Neg" in cell}
+    return sorted(listed | marked)

@@ -1,4 +1,4 @@
-"""Lines of a file, plain or gzipped, with their numbers, and errors that name the place."""
+"""Numbered lines of plain or gzipped files, with errors that name file and line."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headscope.errors import InputError
 
 
 def open_bytes(path: Path) -> BinaryIO:
-    """Open a file for reading bytes; a name that ends in .gz is unpacked on the way."""
+    """Open a file for reading bytes; a .gz file is decompressed."""
     try:
         return cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
     except FileNotFoundError:
         raise InputError("no such file", path) from None
     except IsADirectoryError:
-        raise InputError("this is a folder; give the files in it", path) from None
+        raise InputError("this is a folder; name a file in it", path) from None
     except PermissionError:
-        raise InputError("this file may not be read (permission denied)", path) from None
+        raise InputError("permission denied", path) from None
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines without their ends; UTF-8, a byte order mark is dropped."""
+    """Line numbers and lines without line ends; UTF-8, with or without a byte order mark."""
     number = 0
     with open_bytes(path) as stream:
         try:
@@ -33,29 +33,29 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 yield number, text.rstrip("\r\n")
         except UnicodeDecodeError as error:
-            found = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
-            raise InputError(f"{found}; convert the file to UTF-8", path, number) from None
+            problem = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
+            raise InputError(f"{problem}; convert the file to UTF-8", path, number) from None
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InputError(f"not a whole gzip file ({error})", path, number + 1) from None
+            raise InputError(f"damaged gzip file ({error})", path, number + 1) from None
 
 
 def word_list(path: Path) -> tuple[str, ...]:
-    """Words of a file, one a line, in lower case; empty lines and those that begin with # apart."""
-    words = [line.strip().lower() for _, line in lines(path)]
-    kept = tuple(word for word in words if word and not word.startswith("#"))
-    if not kept:
-        raise InputError("no words in it; one a line", path)
-    return kept
+    """Words of a file in lower case, one per line; empty lines and # comments are skipped."""
+    entries = [line.strip().lower() for _, line in lines(path)]
+    words = tuple(entry for entry in entries if entry and not entry.startswith("#"))
+    if not words:
+        raise InputError("no words in this file; write one per line", path)
+    return words
 
 
 def digest(path: Path) -> str:
-    """The sha256 of the file's text (unpacked, so that a.txt and a.txt.gz are the same).
+    """The sha256 of a file's decompressed contents (a.txt and a.txt.gz are equal).
 
-    Of a folder: of the names and contents of all files in it.
+    The digest of a folder covers the names and contents of all files in it.
     """
     sha = hashlib.sha256()
     if path.is_dir():
-        for file in sorted(one for one in path.rglob("*") if one.is_file()):
+        for file in sorted(entry for entry in path.rglob("*") if entry.is_file()):
             sha.update(f"{file.relative_to(path)} {digest(file)}\n".encode())
         return sha.hexdigest()
     with open_bytes(path) as stream:
@@ -63,12 +63,12 @@ def digest(path: Path) -> str:
             while block := stream.read(1 << 20):
                 sha.update(block)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InputError(f"not a whole gzip file ({error})", path) from None
+            raise InputError(f"damaged gzip file ({error})", path) from None
     return sha.hexdigest()
 
 
 def extension(path: Path) -> str:
-    """The extension that tells the format, below a .gz.
+    """The extension that tells the format, without .gz.
 
     >>> extension(Path("en_ewt.conllu.gz"))
     '.conllu'

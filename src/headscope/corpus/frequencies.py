@@ -1,4 +1,4 @@
-"""How frequent a word is: in the corpus itself, or in a language at large (wordfreq)."""
+"""Word frequencies: in the corpus itself, or in a language at large (wordfreq)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from heapq import nsmallest
 from headscope.errors import HeadscopeError
 
 FREQUENT = 500
-"""Voita et al. leave out texts whose rarest word is among so many most frequent ones."""
+"""Voita et al. skip texts whose rarest word is among this many most frequent words."""
 
 
 class Frequencies:
-    """Frequencies of words, case ignored, counted as they are read.
+    """Word frequencies of the corpus, ignoring case.
 
-    >>> words = Frequencies()
-    >>> words.count(["The", "cat", "the"])
-    >>> words.of("THE"), words.of("dog")
+    >>> frequencies = Frequencies()
+    >>> frequencies.count(["The", "cat", "the"])
+    >>> frequencies.of("THE"), frequencies.of("dog")
     (2.0, 0.0)
     """
 
@@ -30,7 +30,7 @@ class Frequencies:
         self._counts.update(word.lower() for word in words if word)
 
     def of(self, word: str) -> float:
-        """How frequent a word is; only comparisons have a meaning."""
+        """The frequency of a word, on a scale that is only good for comparisons."""
         return float(self._counts[word.lower()])
 
     @cached_property
@@ -41,22 +41,24 @@ class Frequencies:
 
 
 class LanguageFrequencies(Frequencies):
-    """Frequencies in a language at large, from the package wordfreq; the corpus is not counted."""
+    """Word frequencies of a language from the package wordfreq, whatever the corpus."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
         try:
             import wordfreq
         except ImportError:
-            how = "pip install 'headscope[wordfreq]'"
-            raise HeadscopeError(f"word frequencies of a language need wordfreq: {how}") from None
+            raise HeadscopeError(
+                "the word frequencies of a language need the package wordfreq: "
+                "pip install 'headscope[wordfreq]'"
+            ) from None
         if language not in wordfreq.available_languages():
-            known = ", ".join(sorted(wordfreq.available_languages()))
-            raise HeadscopeError(f"wordfreq has no language {language!r}; it has {known}")
+            languages = ", ".join(sorted(wordfreq.available_languages()))
+            raise HeadscopeError(f"wordfreq has no language {language!r}; it has {languages}")
         self._wordfreq, self._language = wordfreq, language
 
     def count(self, words: Iterable[str]) -> None:
-        """Nothing to count."""
+        """Do nothing: the corpus does not matter."""
 
     def of(self, word: str) -> float:
         """Occurrences per billion words, on a logarithmic scale."""
@@ -69,7 +71,7 @@ class LanguageFrequencies(Frequencies):
 
 
 def frequencies_from(source: str) -> Frequencies:
-    """`corpus`, or `wordfreq:LANGUAGE`.
+    """Frequencies from a source: `corpus` (counted as it is read) or `wordfreq:LANGUAGE`.
 
     >>> frequencies_from("corpus").of("cat")
     0.0
@@ -79,4 +81,6 @@ def frequencies_from(source: str) -> Frequencies:
         return Frequencies()
     if kind == "wordfreq" and language:
         return LanguageFrequencies(language)
-    raise HeadscopeError(f"frequencies come from 'corpus' or 'wordfreq:LANGUAGE', not {source!r}")
+    raise HeadscopeError(
+        f"word frequencies come from 'corpus' or 'wordfreq:LANGUAGE', not {source!r}"
+    )

@@ -1,4 +1,4 @@
-"""Mentions: head word, type, agreement, and the three baselines of Clark et al. 2019."""
+"""Mentions for coreference: head word, type, agreement, and the baselines of Clark et al. 2019."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headscope.corpus.example import NO_TREE, Example, Mention
 
-TYPES = ("pronoun", "proper", "nominal")
+MENTION_TYPES = ("pronoun", "proper", "nominal")
 
 MASCULINE = "he him his himself"
 FEMININE = "she her hers herself"
@@ -36,20 +36,20 @@ WOMEN = """
 mrs. mrs ms. ms miss lady queen princess duchess woman women girl girls mother mum mom daughter
 sister aunt niece grandmother wife girlfriend actress waitress widow nun
 """
-NAMED_NUMBER = {"Sing": "sing", "Plur": "plur", "Dual": "plur"}
-NAMED_GENDER = {"Masc": "masc", "Fem": "fem", "Neut": "neut"}
+NUMBERS = {"Sing": "sing", "Plur": "plur", "Dual": "plur"}
+GENDERS = {"Masc": "masc", "Fem": "fem", "Neut": "neut"}
 
 
 @dataclass(frozen=True)
-class Entity:
-    """A mention as the analysis sees it.
+class CoreferenceMention:
+    """A mention with what coreference resolution needs to know about it.
 
     Attributes:
         head: position of its head word.
-        chain: what it refers to.
-        kind: `pronoun`, `proper` or `nominal`.
+        chain: the chain (entity) that it belongs to.
+        kind: one of `MENTION_TYPES`.
         text, word: the whole mention and its head word, in lower case.
-        number, gender, person: as far as annotation or word lists tell; `?` agrees with all.
+        number, gender, person: from the annotation or from word lists; `?` agrees with anything.
     """
 
     head: int
@@ -61,32 +61,32 @@ class Entity:
     gender: str
     person: str
 
-    def agrees(self, other: Entity) -> bool:
-        """Whether nothing that is known of the two contradicts."""
+    def agrees(self, other: CoreferenceMention) -> bool:
+        """Whether number, gender and person are compatible."""
         pairs = (
             (self.number, other.number),
             (self.gender, other.gender),
             (self.person, other.person),
         )
-        return all(one == two or "?" in (one, two) for one, two in pairs)
+        return all(own == others or "?" in (own, others) for own, others in pairs)
 
 
-def entities(example: Example) -> list[Entity]:
-    """The mentions of a text in the order of their head words; one for each head word.
+def coreference_mentions(example: Example) -> list[CoreferenceMention]:
+    """The mentions of a text in the order of their head words.
 
-    Of several mentions with the same head word the longest stands for all.
+    Of several mentions with the same head word only the longest is kept.
     """
-    chosen: dict[int, Mention] = {}
+    longest: dict[int, Mention] = {}
     for mention in example.mentions:
         head = head_word(example, mention)
-        known = chosen.get(head)
-        if known is None or mention.end - mention.start > known.end - known.start:
-            chosen[head] = mention
-    return [_entity(example, mention, head) for head, mention in sorted(chosen.items())]
+        rival = longest.get(head)
+        if rival is None or mention.end - mention.start > rival.end - rival.start:
+            longest[head] = mention
+    return [_describe(example, mention, head) for head, mention in sorted(longest.items())]
 
 
 def head_word(example: Example, mention: Mention) -> int:
-    """The word whose syntactic head lies outside the mention; the last one without a tree.
+    """The word whose syntactic head lies outside the mention; without a tree, the last word.
 
     >>> tree = Example("1", words=("the", "cat", "next", "door"), heads=(1, -1, 1, 2))
     >>> head_word(tree, Mention(0, 4, "1")), head_word(Example("2"), Mention(0, 4, "1"))
@@ -99,22 +99,27 @@ def head_word(example: Example, mention: Mention) -> int:
     return mention.end - 1
 
 
-def _entity(example: Example, mention: Mention, head: int) -> Entity:
+def _describe(example: Example, mention: Mention, head: int) -> CoreferenceMention:
     words = [word.lower() for word in example.words[mention.start : mention.end]]
     kind = _kind(example, mention, head)
-    facts = _facts(example, head)
+    features = _features(example, head)
     listed = PRONOUNS.get(words[0], {}) if len(words) == 1 else {}
-    number = listed.get("number") or facts.get("number") or _number(example, head)
-    gender = listed.get("gender") or facts.get("gender") or _gender(words)
-    person = listed.get("person") or facts.get("person") or ("?" if kind == "pronoun" else "3")
-    return Entity(
-        head, mention.chain, kind, " ".join(words), example.words[head].lower(),
-        number, gender, person,
-    )  # fmt: skip
+    return CoreferenceMention(
+        head=head,
+        chain=mention.chain,
+        kind=kind,
+        text=" ".join(words),
+        word=example.words[head].lower(),
+        number=listed.get("number") or features.get("number") or _number(example, head),
+        gender=listed.get("gender") or features.get("gender") or _gender(words),
+        person=listed.get("person")
+        or features.get("person")
+        or ("?" if kind == "pronoun" else "3"),
+    )
 
 
 def _kind(example: Example, mention: Mention, head: int) -> str:
-    """Pronoun, proper or nominal: by the tag of the head word, else by its form."""
+    """The type of a mention: by the tag of its head word, or else by its form."""
     if example.upos and example.upos[head] != "_":
         return {"PRON": "pronoun", "PROPN": "proper"}.get(example.upos[head], "nominal")
     if example.xpos and example.xpos[head] != "_":
@@ -125,17 +130,17 @@ def _kind(example: Example, mention: Mention, head: int) -> str:
     return "proper" if example.words[head][:1].isupper() else "nominal"
 
 
-def _facts(example: Example, head: int) -> dict[str, str]:
-    """What Universal Dependencies' features say of the head word."""
+def _features(example: Example, head: int) -> dict[str, str]:
+    """Number, gender and person of the head word in its Universal Dependencies features."""
     if not example.features:
         return {}
     pairs = dict(part.split("=", 1) for part in example.features[head].split("|") if "=" in part)
-    named = {
-        "number": NAMED_NUMBER.get(pairs.get("Number", ""), ""),
-        "gender": NAMED_GENDER.get(pairs.get("Gender", ""), ""),
+    features = {
+        "number": NUMBERS.get(pairs.get("Number", ""), ""),
+        "gender": GENDERS.get(pairs.get("Gender", ""), ""),
         "person": pairs.get("Person", ""),
     }
-    return {key: value for key, value in named.items() if value}
+    return {key: value for key, value in features.items() if value}
 
 
 def _number(example: Example, head: int) -> str:
@@ -149,32 +154,32 @@ def _gender(words: Sequence[str]) -> str:
     return "fem" if set(words) & set(WOMEN.split()) else "?"
 
 
-def nearest(_mention: Entity, earlier: Sequence[Entity]) -> int:
-    """The candidate just before the mention (candidates in the order of the text)."""
+def nearest(_mention: CoreferenceMention, earlier: Sequence[CoreferenceMention]) -> int:
+    """The index of the candidate closest before the mention (candidates in text order)."""
     return len(earlier) - 1
 
 
-def head_match(mention: Entity, earlier: Sequence[Entity]) -> int:
-    """The nearest candidate with the same head word, else the nearest."""
-    return _last([one.word == mention.word for one in earlier])
+def head_match(mention: CoreferenceMention, earlier: Sequence[CoreferenceMention]) -> int:
+    """The nearest candidate with the same head word, or else the nearest."""
+    return _last([candidate.word == mention.word for candidate in earlier])
 
 
-def sieve(mention: Entity, earlier: Sequence[Entity]) -> int:
+def sieve(mention: CoreferenceMention, earlier: Sequence[CoreferenceMention]) -> int:
     """Full string match, then head-word match, then agreement in number, gender and person.
 
-    Of several the nearest; where nothing holds, the nearest of all.
+    The nearest candidate that passes the first successful test; if none does, the nearest.
 
-    >>> made = dict(chain="1", kind="nominal", gender="?", person="3")
-    >>> cat = Entity(0, text="the cat", word="cat", number="sing", **made)
-    >>> dogs = Entity(3, text="dogs", word="dogs", number="plur", **made)
-    >>> it = Entity(5, text="it", word="it", number="sing", **made)
+    >>> shared = dict(chain="1", kind="nominal", gender="?", person="3")
+    >>> cat = CoreferenceMention(0, text="the cat", word="cat", number="sing", **shared)
+    >>> dogs = CoreferenceMention(3, text="dogs", word="dogs", number="plur", **shared)
+    >>> it = CoreferenceMention(5, text="it", word="it", number="sing", **shared)
     >>> sieve(it, [cat, dogs])
     0
     """
     for passes in (
-        [one.text == mention.text for one in earlier],
-        [one.word == mention.word for one in earlier],
-        [one.agrees(mention) for one in earlier],
+        [candidate.text == mention.text for candidate in earlier],
+        [candidate.word == mention.word for candidate in earlier],
+        [candidate.agrees(mention) for candidate in earlier],
     ):
         if any(passes):
             return _last(passes)
@@ -182,8 +187,10 @@ def sieve(mention: Entity, earlier: Sequence[Entity]) -> int:
 
 
 def _last(passes: Sequence[bool]) -> int:
-    return next((place for place in reversed(range(len(passes))) if passes[place]), len(passes) - 1)
+    """The last index that passes; without any, the last index."""
+    indices = reversed(range(len(passes)))
+    return next((index for index in indices if passes[index]), len(passes) - 1)
 
 
 BASELINES = {"nearest": nearest, "head_match": head_match, "sieve": sieve}
-"""Each chooses one of the earlier mentions."""
+"""Baselines by name; each selects the antecedent among the earlier mentions."""

@@ -1,4 +1,4 @@
-"""Words and pieces: what the tokenizer makes of an example, and whose piece is whose."""
+"""Tokenized examples, and the alignment of their pieces with the words of the corpus."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Pieces:
-    """One example as the model sees it.
+    """A tokenized example.
 
     Attributes:
-        ids, segments, special: (piece,) input ids, segment ids, whether the piece is a special.
-        word: (piece,) position of the piece's word in `words`; -1 for specials.
-        words: the words of both texts, in order; a word may have no piece at all.
-        lost: how many pieces were cut off.
+        ids, segments, special: (piece,) input ids, segment ids, and whether it is a special token.
+        word: (piece,) position of the piece's word in `words`; -1 for special tokens.
+        words: the words of both texts, in order; a word may have no pieces.
+        lost: number of pieces that were cut off.
     """
 
     example: Example
@@ -36,22 +36,22 @@ class Pieces:
     word: NDArray[np.int64]
     words: tuple[str, ...]
     lost: int = 0
-    _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+    _cache: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, key: object, compute: Callable[[Example], Result]) -> Result:
-        """What depends on the example alone: computed for whoever asks first, kept for others."""
-        if key not in self._known:
-            self._known[key] = compute(self.example)
-        return cast(Result, self._known[key])
+        """A result that depends on the example alone: computed once per key, then cached."""
+        if key not in self._cache:
+            self._cache[key] = compute(self.example)
+        return cast(Result, self._cache[key])
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @cached_property
     def unit(self) -> NDArray[np.int64]:
-        """(piece,) which unit each piece is part of: a word, or a special by itself.
+        """(piece,) the unit that each piece belongs to: a word or a special token.
 
-        Units are counted from 0 in the order of the text; a word without pieces is none.
+        Units are numbered from 0 in text order; a word without pieces is not a unit.
         """
         begins = np.ones(len(self.word), dtype=bool)
         begins[1:] = (self.word[1:] != self.word[:-1]) | (self.word[1:] < 0)
@@ -59,26 +59,26 @@ class Pieces:
 
     @cached_property
     def second(self) -> NDArray[np.bool_]:
-        """(piece,) whether the piece is of the second text of a pair; False for specials."""
+        """(piece,) whether the piece is in the second text of a pair; False for special tokens."""
         texts = np.nonzero(~self.special)[0]
-        gaps = np.nonzero(np.diff(texts) > 1)[0]  # specials stand between the texts
-        found = np.zeros(len(self.ids), dtype=bool)
+        gaps = np.nonzero(np.diff(texts) > 1)[0]  # special tokens separate the texts
+        second = np.zeros(len(self.ids), dtype=bool)
         if self.example.is_pair and len(gaps):
-            found[texts[gaps[0] + 1 :]] = True
-        return found
+            second[texts[gaps[0] + 1 :]] = True
+        return second
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
-        """(word,) the unit of each word; -1 where the word has no pieces or was cut off."""
+        """(word,) the unit of each word; -1 if the word has no pieces or was cut off."""
         places = np.full(len(self.words), -1, dtype=np.int64)
         inside = self.word >= 0
         places[self.word[inside]] = self.unit[inside]
         return places
 
     def words_at(self, units: NDArray[np.int64]) -> NDArray[np.int16]:
-        """Positions of words, given by unit; -1 (no unit) and specials give -1."""
+        """Word positions of units; -1 for special tokens and for unit -1 (none)."""
         place = self.place
-        word = np.full(int(self.unit[-1]) + 2, -1, dtype=np.int16)  # the last one for unit -1
+        word = np.full(int(self.unit[-1]) + 2, -1, dtype=np.int16)  # the last entry is for unit -1
         word[place[place >= 0]] = np.nonzero(place >= 0)[0]
         return np.asarray(word[units])
 
@@ -86,33 +86,33 @@ class Pieces:
 def encode(
     examples: Sequence[Example], tokenizer: PreTrainedTokenizerBase, max_length: int
 ) -> list[Pieces]:
-    """Tokenize examples as the model was trained to see them, cut to `max_length` pieces.
+    """Tokenize examples as the model was trained to see them, truncated to `max_length` pieces.
 
-    Split words are tokenized one by one (Clark et al. 2019, section 4.1), so that every piece
-    belongs to exactly one word. What is cut off is counted in `lost`.
+    Words of a tokenized corpus are split into pieces one by one (Clark et al. 2019, section 4.1),
+    so that every piece belongs to exactly one word. `lost` counts what is cut off.
     """
-    made: dict[int, Pieces] = {}
+    encoded: dict[int, Pieces] = {}
     kinds = [(bool(example.words), example.is_pair) for example in examples]
-    for kind in sorted(set(kinds)):  # texts of one kind are tokenized together
+    for kind in sorted(set(kinds)):  # inputs of one kind can be tokenized in one call
         places = [place for place, other in enumerate(kinds) if other == kind]
         group = [examples[place] for place in places]
         for place, encoding in zip(places, _tokenize(group, tokenizer), strict=True):
-            made[place] = cut(tokenizer, _pieces(examples[place], encoding), max_length)
-    return [made[place] for place in range(len(examples))]
+            encoded[place] = truncate(tokenizer, _pieces(examples[place], encoding), max_length)
+    return [encoded[place] for place in range(len(examples))]
 
 
-def cut(tokenizer: PreTrainedTokenizerBase, pieces: Pieces, max_length: int) -> Pieces:
-    """The example with at most `max_length` pieces: the longer text of a pair is cut first."""
+def truncate(tokenizer: PreTrainedTokenizerBase, pieces: Pieces, max_length: int) -> Pieces:
+    """Truncate an example to `max_length` pieces, the longer text of a pair first."""
     if len(pieces) <= max_length:
         return pieces
-    (short,) = _tokenize([pieces.example], tokenizer, max_length)
-    return _pieces(pieces.example, short, lost=len(pieces) - len(short.ids))
+    (encoding,) = _tokenize([pieces.example], tokenizer, max_length)
+    return _pieces(pieces.example, encoding, lost=len(pieces) - len(encoding.ids))
 
 
 def _tokenize(
     examples: list[Example], tokenizer: PreTrainedTokenizerBase, max_length: int | None = None
 ) -> list[Any]:
-    """Encodings of examples that are all of one kind (split or not, paired or not)."""
+    """Encodings of examples of one kind: all words or all raw text, all pairs or all single."""
     split, paired = bool(examples[0].words), examples[0].is_pair
     spaced = marks_spaces(tokenizer)
     first: list[Any] = [_split(e.words, e.spaces, spaced) if split else e.text for e in examples]
@@ -130,7 +130,7 @@ def _tokenize(
 
 
 def _split(words: Sequence[str], spaces: Sequence[bool], spaced: bool) -> list[str]:
-    """Words as the tokenizer wants them: byte-level ones carry the space before a word in it."""
+    """Words as the tokenizer expects them: for byte-level ones, with the space before them."""
     if not spaced:
         return list(words)
     before = spaces or (True,) * len(words)
@@ -141,7 +141,7 @@ def _split(words: Sequence[str], spaces: Sequence[bool], spaced: bool) -> list[s
 
 
 def marks_spaces(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether the tokenizer is byte-level and leaves the space before a word to the caller."""
+    """Whether the tokenizer is byte-level and expects the space before a word as part of it."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     return backend is not None and (
         "ByteLevel" in repr(backend.pre_tokenizer)
@@ -168,7 +168,7 @@ def _pieces(example: Example, encoding: Any, lost: int = 0) -> Pieces:
 
 
 def _words(words: Sequence[str], text: str, encoding: Any, part: int) -> list[str]:
-    """The words of one text: the corpus's own, else the tokenizer's, cut out of the text."""
+    """The words of one text: those of the corpus, or else those of the tokenizer."""
     if words:
         return list(words)
     spans: dict[int, tuple[int, int]] = {}

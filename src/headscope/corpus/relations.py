@@ -1,4 +1,4 @@
-"""Links between words that a corpus annotates: dependencies, and links that a user brings."""
+"""Syntactic dependencies as links between words."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 from headscope.corpus.example import Example, Link
 
-NOWHERE = -1
-"""The target of a root."""
-NOT_COUNTED = frozenset({"punct", "root"})
-"""Relations that are no part of an unlabelled attachment score."""
+NO_TARGET = -1
+"""The target of a root, which has no head among the words."""
+UNSCORED_RELATIONS = frozenset({"punct", "root"})
+"""Relations that are left out of the unlabelled attachment score."""
 POSSESSIVE = frozenset({"'s", "s'", "’s", "s’"})
 
 
-def dependencies(
+def dependency_links(
     example: Example, *, possessive: bool = False, all_words: bool = False
 ) -> Iterator[Link]:
-    """From every word to its syntactic head, labelled with the relation.
+    """Links from every word to its syntactic head, labelled with the relation.
 
     Args:
-        possessive: before `'s`, score the prediction of the `'s` for `poss` (Clark's code).
+        possessive: for `poss` before `'s`, score the prediction of the `'s` (as Clark's code does).
         all_words: include roots, which have no head among the words.
 
     >>> example = Example("1", words=("Cats", "sleep"), heads=(1, -1), relations=("nsubj", "root"))
-    >>> [(link.source, link.target, link.label) for link in dependencies(example)]
-    [(0, 1, 'nsubj')]
+    >>> list(dependency_links(example))
+    [Link(source=0, target=1, label='nsubj')]
     """
     following = (*example.words[1:], "")
     for word, (head, relation) in enumerate(zip(example.heads, example.relations, strict=True)):
@@ -32,13 +32,13 @@ def dependencies(
             shifted = possessive and relation == "poss" and following[word] in POSSESSIVE
             yield Link(word + shifted, head, relation)
         elif all_words:
-            yield Link(word, NOWHERE, "root")
+            yield Link(word, NO_TARGET, "root")
 
 
-def universal(relation: str) -> str:
-    """A relation without its subtype.
+def without_subtype(relation: str) -> str:
+    """A relation of Universal Dependencies without its subtype.
 
-    >>> universal("nsubj:pass")
+    >>> without_subtype("nsubj:pass")
     'nsubj'
     """
     return relation.partition(":")[0]

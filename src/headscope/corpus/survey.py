@@ -1,4 +1,4 @@
-"""What one look over a corpus tells before the model sees it."""
+"""The survey of a corpus before the model reads it."""
 
 from __future__ import annotations
 
@@ -6,35 +6,38 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headscope.corpus.annotation import Annotation, carried
+from headscope.corpus.annotation import Annotation, annotation_of
 from headscope.corpus.buckets import bucket_of
 from headscope.corpus.conventions import Conventions
 from headscope.corpus.frequencies import Frequencies
 from headscope.corpus.pieces import Pieces
 
-KEPT = 4096
-"""Texts that are kept between the survey and the pass: a bound on memory."""
+MAX_KEPT = 4096
+"""Maximum number of texts that are held in memory between the survey and the pass."""
 
 
-class Facts(Protocol):
-    """Something that an analysis wants to know of the whole corpus before the pass."""
+class CorpusFacts(Protocol):
+    """What an analysis must know about the whole corpus before the pass."""
 
     def count(self, shard: list[Pieces]) -> None:
-        """Look at some texts."""
+        """Take in the texts of a shard."""
 
     def missing(self) -> str | None:
-        """Why the analysis cannot be done after all; None where it can."""
+        """Why the analysis cannot run on this corpus; None if it can."""
 
 
 @dataclass
 class Survey:
-    """Sizes, annotation, word frequencies, and whatever analyses want to know beforehand.
+    """Sizes, annotation, word frequencies, and what analyses must know beforehand.
 
     Attributes:
-        units: buckets of evidence that are not empty.
-        annotated: how many texts carry each kind of annotation.
-        facts: what analyses count for themselves, by the name of the analysis.
-        kept: the texts themselves where they are few, so that they need not be read again.
+        examples, pieces: number of texts, and of their pieces.
+        longest: number of pieces of the longest text.
+        cut, lost: number of truncated texts, and of the pieces that were cut off.
+        units: the buckets of evidence that are not empty.
+        annotated: number of texts with each kind of annotation.
+        facts: what each analysis counts for itself, by the analysis's name.
+        kept: the encoded shards, or None if they are too many to hold in memory.
     """
 
     conventions: Conventions = field(default_factory=Conventions)
@@ -46,11 +49,11 @@ class Survey:
     units: set[int] = field(default_factory=set)
     annotated: Counter[Annotation] = field(default_factory=Counter)
     frequencies: Frequencies = field(default_factory=Frequencies)
-    facts: dict[str, Facts] = field(default_factory=dict)
+    facts: dict[str, CorpusFacts] = field(default_factory=dict)
     kept: list[list[Pieces]] | None = field(default_factory=list)
 
     def count(self, shard: list[Pieces]) -> None:
-        """Look at some texts."""
+        """Take in the texts of a shard."""
         for pieces in shard:
             self.examples += 1
             self.pieces += len(pieces)
@@ -58,10 +61,10 @@ class Survey:
             self.cut += pieces.lost > 0
             self.lost += pieces.lost
             self.units.add(bucket_of(pieces.example.unit))
-            self.annotated.update(carried(pieces.example))
+            self.annotated.update(annotation_of(pieces.example))
         for facts in self.facts.values():
             facts.count(shard)
         if self.kept is not None:
             self.kept.append(shard)
-            if self.examples > KEPT:
+            if self.examples > MAX_KEPT:
                 self.kept = None

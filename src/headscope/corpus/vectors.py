@@ -1,4 +1,4 @@
-"""Static word vectors: GloVe's text, or an npz with `words` and `vectors`."""
+"""Static word vectors, from GloVe or word2vec text files or from npz files."""
 
 from __future__ import annotations
 
@@ -17,84 +17,89 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Vectors:
-    """Vectors of words; a word that has none has zeros.
+class WordVectors:
+    """Word vectors; words that are missing have the zero vector.
 
     Attributes:
-        name: of the file.
-        places: the row of each word in `table`.
+        name: name of the file.
+        rows: the row of each word in `table`.
         table: (word, size)
     """
 
     name: str
-    places: dict[str, int]
+    rows: dict[str, int]
     table: Floats
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has."""
+        """The dimension of the vectors."""
         return int(self.table.shape[1])
 
-    def place(self, word: str) -> int | None:
-        """The row of a word as it is written, or in small letters."""
-        return self.places.get(word, self.places.get(word.lower()))
+    def row_of(self, word: str) -> int | None:
+        """The row of a word as written, or else of its lower-case form; None if neither exists."""
+        return self.rows.get(word, self.rows.get(word.lower()))
 
     def of(self, words: Collection[str]) -> Floats:
-        """(word, size) the vectors of some words.
+        """(word, size) the vectors of words.
 
-        >>> made = Vectors("made", {"cat": 0}, np.ones((1, 2), dtype=np.float32))
-        >>> made.of(["Cat", "xyz"]).tolist()
+        >>> vectors = WordVectors("cats.txt", {"cat": 0}, np.ones((1, 2), dtype=np.float32))
+        >>> vectors.of(["Cat", "xyz"]).tolist()
         [[1.0, 1.0], [0.0, 0.0]]
         """
-        found = np.zeros((len(words), self.size), dtype=np.float32)
-        for row, word in enumerate(words):
-            place = self.place(word)
-            if place is not None:
-                found[row] = self.table[place]
-        return found
+        vectors = np.zeros((len(words), self.size), dtype=np.float32)
+        for position, word in enumerate(words):
+            row = self.row_of(word)
+            if row is not None:
+                vectors[position] = self.table[row]
+        return vectors
 
 
-def read_vectors(path: Path, words: Collection[str]) -> Vectors:
-    """Read the vectors of these words (and of their small letters) from a file."""
+def read_vectors(path: Path, words: Collection[str]) -> WordVectors:
+    """Read the vectors of these words and of their lower-case forms.
+
+    Args:
+        path: text with a word and its vector on each line (GloVe, word2vec), or an npz file with
+            the arrays `words` and `vectors`.
+    """
     wanted = {*words, *(word.lower() for word in words)}
     if path.suffix == ".npz":
         return _npz(path, wanted)
     return _text(path, wanted)
 
 
-def _npz(path: Path, wanted: set[str]) -> Vectors:
+def _npz(path: Path, wanted: set[str]) -> WordVectors:
     try:
         with np.load(path, allow_pickle=False) as stored:
             words, table = stored["words"], stored["vectors"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise InputError(
-            f"cannot be read as word vectors ({error}); an npz has 'words' and 'vectors'", path
+            f"no word vectors ({error}); an npz file needs the arrays 'words' and 'vectors'", path
         ) from None
     if table.shape[:1] != words.shape or table.shape != (len(words), table[0].size):
-        raise InputError(f"{len(words)} words and vectors of shape {table.shape}", path)
-    places = [place for place, word in enumerate(words.tolist()) if word in wanted]
-    named = {str(words[place]): row for row, place in enumerate(places)}
-    return Vectors(path.name, named, table[places].astype(np.float32))
+        raise InputError(f"{len(words)} words, but vectors of shape {table.shape}", path)
+    kept = [place for place, word in enumerate(words.tolist()) if word in wanted]
+    rows = {str(words[place]): row for row, place in enumerate(kept)}
+    return WordVectors(path.name, rows, table[kept].astype(np.float32))
 
 
-def _text(path: Path, wanted: set[str]) -> Vectors:
-    named: dict[str, int] = {}
-    rows: list[Floats] = []
+def _text(path: Path, wanted: set[str]) -> WordVectors:
+    rows: dict[str, int] = {}
+    vectors: list[Floats] = []
     size = 0
     for number, line in lines(path):
         word, *values = line.rstrip().split(" ")
         if number == 1 and len(values) == 1 and values[0].isdecimal():
-            continue  # word2vec's text begins with how many there are
+            continue  # word2vec's header: number of words and dimension
         size = size or len(values)
         if len(values) != size:
-            raise InputError(f"{len(values)} numbers where others have {size}", path, number)
-        if word in wanted and word not in named:
+            raise InputError(f"{len(values)} numbers instead of {size}", path, number)
+        if word in wanted and word not in rows:
             try:
-                rows.append(np.array(values, dtype=np.float32))
+                vectors.append(np.array(values, dtype=np.float32))
             except ValueError:
-                raise InputError(f"the vector of {word!r} is not numbers", path, number) from None
-            named[word] = len(rows) - 1
+                raise InputError(f"the vector of {word!r} has non-numbers", path, number) from None
+            rows[word] = len(vectors) - 1
     if not size:
-        raise InputError("no vectors in it", path)
-    table = np.stack(rows) if rows else np.zeros((0, size), dtype=np.float32)
-    return Vectors(path.name, named, table)
+        raise InputError("no word vectors in this file", path)
+    table = np.stack(vectors) if vectors else np.zeros((0, size), dtype=np.float32)
+    return WordVectors(path.name, rows, table)

@@ -1,6 +1,6 @@
-"""Windows: whole sentences of a document packed together, for what crosses sentences.
+"""Windows: consecutive sentences of a document as one input, for relations across sentences.
 
-Without overlap, each as full as the limit allows: only what lies inside one window can be seen.
+Windows do not overlap, and each is as long as the limit allows.
 """
 
 from __future__ import annotations
@@ -16,55 +16,55 @@ T = TypeVar("T")
 
 
 def pack(examples: Iterable[tuple[Example, int]], room: int) -> Iterator[Example]:
-    """Join the sentences of each document into windows.
+    """Pack the sentences of each document into windows.
 
     Args:
-        examples: sentences in the order of the corpus, each with its number of pieces.
-        room: how many pieces a window may have, specials not counted.
+        examples: sentences in corpus order, each with its number of pieces.
+        room: maximum number of pieces of a window, without special tokens.
 
-    >>> two = [Example("d-1", words=("Cats", "sleep"), document="d"),
-    ...        Example("d-2", words=("They", "dream"), document="d")]
-    >>> [one.id for one in pack([(one, 2) for one in two], room=4)]
+    >>> sentences = [Example("d-1", words=("Cats", "sleep"), document="d"),
+    ...              Example("d-2", words=("They", "dream"), document="d")]
+    >>> [window.id for window in pack([(sentence, 2) for sentence in sentences], room=4)]
     ['d-1+1']
     """
-    held: list[Example] = []
+    window: list[Example] = []
     pieces = 0
     for example, size in examples:
-        follows = bool(held) and example.document is not None
-        follows = follows and held[0].document == example.document
-        if held and (not follows or pieces + size > room):
-            yield join(held)
-            held, pieces = [], 0
-        held.append(example)
+        same = bool(window) and example.document is not None
+        same = same and window[0].document == example.document
+        if window and (not same or pieces + size > room):
+            yield join_sentences(window)
+            window, pieces = [], 0
+        window.append(example)
         pieces += size
-    if held:
-        yield join(held)
+    if window:
+        yield join_sentences(window)
 
 
-def join(sentences: Sequence[Example]) -> Example:
-    """Sentences of one document as one text; positions in the annotation move along.
+def join_sentences(sentences: Sequence[Example]) -> Example:
+    """Join sentences of one document; positions in the annotation are shifted accordingly.
 
-    Frames and links stay behind: they are asked about sentence by sentence.
+    Frames and links are dropped: they are analysed sentence by sentence.
     """
     first = sentences[0]
     if len(sentences) == 1:
         return first
-    starts = [0, *accumulate(len(one.words) for one in sentences)]
+    starts = [0, *accumulate(len(sentence.words) for sentence in sentences)]
     parts = list(zip(sentences, starts, strict=False))
     return replace(
         first,
         id=f"{first.id}+{len(sentences) - 1}",
-        words=_all([one.words for one in sentences]),
-        spaces=_all([one.spaces or (True,) * len(one.words) for one in sentences]),
-        upos=_aligned([one.upos for one in sentences], sentences),
-        xpos=_aligned([one.xpos for one in sentences], sentences),
-        features=_aligned([one.features for one in sentences], sentences),
+        words=_concatenate([sentence.words for sentence in sentences]),
+        spaces=_concatenate([s.spaces or (True,) * len(s.words) for s in sentences]),
+        upos=_column([sentence.upos for sentence in sentences], sentences),
+        xpos=_column([sentence.xpos for sentence in sentences], sentences),
+        features=_column([sentence.features for sentence in sentences], sentences),
         heads=_heads(parts),
-        relations=_aligned([one.relations for one in sentences], sentences),
+        relations=_column([sentence.relations for sentence in sentences], sentences),
         mentions=tuple(
             Mention(mention.start + start, mention.end + start, mention.chain)
-            for one, start in parts
-            for mention in one.mentions
+            for sentence, start in parts
+            for mention in sentence.mentions
         ),
         frames=(),
         links=(),
@@ -72,24 +72,24 @@ def join(sentences: Sequence[Example]) -> Example:
 
 
 def _heads(parts: Sequence[tuple[Example, int]]) -> tuple[int, ...]:
-    """Syntactic heads; words of a sentence without a tree get `NO_TREE`, unless all are without."""
-    if not any(one.heads for one, _ in parts):
+    """Shifted heads; `NO_TREE` in sentences without a tree, empty if no sentence has one."""
+    if not any(sentence.heads for sentence, _ in parts):
         return ()
-    moved = [
-        tuple(head if head < 0 else head + start for head in one.heads)
-        or (NO_TREE,) * len(one.words)
-        for one, start in parts
+    shifted = [
+        tuple(head if head < 0 else head + start for head in sentence.heads)
+        or (NO_TREE,) * len(sentence.words)
+        for sentence, start in parts
     ]
-    return _all(moved)
+    return _concatenate(shifted)
 
 
-def _all(parts: Sequence[tuple[T, ...]]) -> tuple[T, ...]:
+def _concatenate(parts: Sequence[tuple[T, ...]]) -> tuple[T, ...]:
     return tuple(item for part in parts for item in part)
 
 
-def _aligned(parts: Sequence[tuple[str, ...]], sentences: Sequence[Example]) -> tuple[str, ...]:
-    """A column of the annotation; sentences without it get blanks, unless all are without."""
+def _column(parts: Sequence[tuple[str, ...]], sentences: Sequence[Example]) -> tuple[str, ...]:
+    """A column of annotation; `_` in sentences without it, empty if no sentence has it."""
     if not any(parts):
         return ()
-    filled = [part or ("_",) * len(one.words) for part, one in zip(parts, sentences, strict=True)]
-    return _all(filled)
+    pairs = zip(parts, sentences, strict=True)
+    return _concatenate([part or ("_",) * len(sentence.words) for part, sentence in pairs])

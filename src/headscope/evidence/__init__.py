@@ -1,15 +1,22 @@
-"""Tallies and statistics: how sure one can be of a number."""
+"""Tallies and statistics: values with intervals, baselines and corrected tests.
 
-from headscope.evidence import families
-from headscope.evidence.exemplars import Exemplar, Exemplars
-from headscope.evidence.harvest import Harvest
-from headscope.evidence.head_table import BEST, HEADS, BestHead, HeadRow
-from headscope.evidence.interval import Estimate, estimate
-from headscope.evidence.role_rule import RoleRule
-from headscope.evidence.statistic import Null, Statistic, best_rows, crossfit, head_rows
-from headscope.evidence.table import Int32, Table
-from headscope.evidence.tally import Layout, Mean, Tally
-from headscope.evidence.unit import UNITS, Unit
+The names below are imported on first use: of them only `Tally` needs torch.
+"""
+
+from typing import TYPE_CHECKING
+
+from headscope._util.lazy import attach
+
+if TYPE_CHECKING:
+    from headscope.evidence.exemplars import Exemplar, Exemplars
+    from headscope.evidence.head_table import BEST, HEADS, BestHead, HeadRow
+    from headscope.evidence.interval import Estimate, estimate
+    from headscope.evidence.role_rule import RoleRule
+    from headscope.evidence.shard_result import ShardResult
+    from headscope.evidence.statistic import Null, Statistic, best_rows, crossfit, head_rows
+    from headscope.evidence.table import Int32, Table
+    from headscope.evidence.tally import Layout, Mean, Tally
+    from headscope.evidence.unit import UNITS, Unit
 
 __all__ = [
     "BEST",
@@ -19,13 +26,13 @@ __all__ = [
     "Estimate",
     "Exemplar",
     "Exemplars",
-    "Harvest",
     "HeadRow",
     "Int32",
     "Layout",
     "Mean",
     "Null",
     "RoleRule",
+    "ShardResult",
     "Statistic",
     "Table",
     "Tally",
@@ -33,6 +40,32 @@ __all__ = [
     "best_rows",
     "crossfit",
     "estimate",
-    "families",
     "head_rows",
 ]
+
+_MODULES = {
+    "BEST": "headscope.evidence.head_table",
+    "HEADS": "headscope.evidence.head_table",
+    "UNITS": "headscope.evidence.unit",
+    "BestHead": "headscope.evidence.head_table",
+    "Estimate": "headscope.evidence.interval",
+    "Exemplar": "headscope.evidence.exemplars",
+    "Exemplars": "headscope.evidence.exemplars",
+    "HeadRow": "headscope.evidence.head_table",
+    "Int32": "headscope.evidence.table",
+    "Null": "headscope.evidence.statistic",
+    "RoleRule": "headscope.evidence.role_rule",
+    "Layout": "headscope.evidence.tally",
+    "Mean": "headscope.evidence.tally",
+    "ShardResult": "headscope.evidence.shard_result",
+    "Statistic": "headscope.evidence.statistic",
+    "Table": "headscope.evidence.table",
+    "Tally": "headscope.evidence.tally",
+    "Unit": "headscope.evidence.unit",
+    "best_rows": "headscope.evidence.statistic",
+    "crossfit": "headscope.evidence.statistic",
+    "estimate": "headscope.evidence.interval",
+    "head_rows": "headscope.evidence.statistic",
+}
+if not TYPE_CHECKING:  # a type checker must not accept every name
+    __getattr__, __dir__ = attach(__name__, _MODULES)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-TIMES = 2000
+RESAMPLES = 2000
+"""Number of bootstrap resamples."""
 FLAT = 1e-12
-"""What differs by less, relative to its size, does not differ."""
+"""Values whose range is smaller than this, relative to their size, are constant."""
 
 
 class Correlation(NamedTuple):
-    """Spearman's correlation over some heads, with the bounds of its 95% interval."""
+    """Spearman's correlation over `n` heads, with the bounds of its 95% interval."""
 
     value: float
     low: float
@@ -29,23 +29,23 @@ class Correlation(NamedTuple):
         )
 
 
-def rank_correlation(one: Floats, other: Floats) -> Correlation | None:
-    """Spearman's correlation with a bootstrap interval over its points; None where one is flat.
+def rank_correlation(x: Floats, y: Floats) -> Correlation | None:
+    """Spearman's correlation with a bootstrap interval over its points; None if x or y is constant.
 
     >>> rank_correlation(np.arange(9.0), np.arange(9.0))
     Correlation(value=1.0, low=1.0, high=1.0, n=9)
     >>> rank_correlation(np.arange(9.0), np.zeros(9)) is None
     True
     """
-    if any(np.ptp(part) <= FLAT * max(1.0, float(np.abs(part).max())) for part in (one, other)):
+    from scipy.stats import spearmanr
+
+    if any(np.ptp(side) <= FLAT * max(1.0, float(np.abs(side).max())) for side in (x, y)):
         return None
     random = np.random.default_rng(0)
-    drawn = []
-    for _ in range(TIMES):
-        places = random.integers(0, len(one), len(one))
-        if np.ptp(one[places]) and np.ptp(other[places]):
-            drawn.append(scipy.stats.spearmanr(one[places], other[places]).statistic)
-    low, high = (round(float(bound), 9) for bound in np.quantile(drawn, [0.025, 0.975]))
-    return Correlation(
-        round(float(scipy.stats.spearmanr(one, other).statistic), 9), low, high, len(one)
-    )
+    resampled = []
+    for _ in range(RESAMPLES):
+        drawn = random.integers(0, len(x), len(x))
+        if np.ptp(x[drawn]) and np.ptp(y[drawn]):
+            resampled.append(spearmanr(x[drawn], y[drawn]).statistic)
+    low, high = (round(float(bound), 9) for bound in np.quantile(resampled, [0.025, 0.975]))
+    return Correlation(round(float(spearmanr(x, y).statistic), 9), low, high, len(x))

@@ -1,11 +1,11 @@
-"""Jensen-Shannon divergences between all pairs of heads, exactly, a text at a time.
+"""Exact Jensen-Shannon divergences between all pairs of heads, one text at a time.
 
-With s = p + q, summed over all keys of some rows, and D(p, q) the sum of s log s,
+Let s = p + q, and D(p, q) the sum of s log s over all keys and rows. Then
 
     JS(p, q) = D(p, p) / 4 + D(q, q) / 4 - D(p, q) / 2    (nats, summed over the rows)
 
-so that only sums of s log s are needed, a head is at distance 0 from itself to the bit, and keys
-of no weight add nothing.
+so that only sums of s log s are needed, the distance of a head from itself is exactly 0, and keys
+without weight contribute nothing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 TINY = 1e-30
-"""Added to every weight: 0 log 0 becomes next to nothing, and no other sum changes."""
+"""Added to every weight, so that 0 log 0 is practically 0; no other sum changes."""
 CHUNK = 1 << 17
-"""Elements that are worked on at a time: few enough for a core's cache, enough for a loop."""
+"""Elements per step: few enough for the cache of a core, enough to outweigh the loop."""
 
 
 def divergences(rows: Tensor) -> Floats:
     """(head, head) Jensen-Shannon divergences in nats, summed over rows.
 
     Args:
-        rows: (head, elements) float32: the rows of a text one after the other, real keys alone.
+        rows: (head, elements) float32, the concatenated rows of a text without padding.
 
     >>> import torch
     >>> rows = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
@@ -46,7 +46,7 @@ def divergences(rows: Tensor) -> Floats:
 
 @cache
 def kernel() -> Callable[[Tensor], Floats]:
-    """What sums s log s over all pairs of heads: compiled where the extra `fast` is there."""
+    """The function that sums s log s over all pairs of heads: compiled if `fast` is installed."""
     try:
         from headscope.evidence.compiled import pair_sums
     except ImportError:
@@ -55,7 +55,7 @@ def kernel() -> Callable[[Tensor], Floats]:
 
 
 def plain_sums(rows: Tensor) -> Floats:
-    """(head, head) sums of s log s, with torch alone."""
+    """(head, head) sums of s log s, by torch."""
     heads, elements = rows.shape
     sums = np.zeros((heads, heads))
     rows = rows + TINY

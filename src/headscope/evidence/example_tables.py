@@ -1,4 +1,4 @@
-"""Tables of real texts: attention maps to look at, and arcs that heads draw on words."""
+"""Tables of example texts: attention maps, and arcs from words to the words they attend to."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from headscope.evidence.table import Int32, Table
 
 @dataclass(frozen=True)
 class MapRow:
-    """The map of one head on one text.
+    """The attention map of one head on one text.
 
     Attributes:
         map: uint8 (query, key), 255 for a weight of 1.
-        shape, probability: the likeliest label of the map, where an analysis gave it one.
+        shape, probability: the most probable label of the map, if an analysis classified it.
     """
 
     corpus: str
@@ -29,12 +29,13 @@ class MapRow:
 
 @dataclass(frozen=True)
 class ArcsRow:
-    """What a best head does on one annotated text.
+    """The predictions of a best head on one annotated text.
 
     Attributes:
-        source: the words asked about; gold: what the annotation links each to.
-        drawn: the words that the head chooses (-1: none, or none that is shown); right: whether
-            that agrees with the annotation.
+        source: positions of the words from which links are predicted.
+        gold: positions of the words that the annotation links each to.
+        drawn: positions of the words that the head predicts (-1: none, or not displayed).
+        right: whether the predictions agree with the annotation.
     """
 
     corpus: str

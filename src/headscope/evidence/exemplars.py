@@ -1,7 +1,7 @@
-"""A bounded store of examples that a person will want to see, chosen without regard to content.
+"""A bounded store of examples to display, selected independently of their content.
 
-The `size` examples whose ids hash lowest are kept: every shard can choose for itself, and what
-is left after merging is what one look over the whole corpus would have chosen.
+The `size` examples with the lowest hash of their id are kept. Each shard selects for itself, and
+merging gives the selection that a single pass over the corpus would have made.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Exemplar:
-    """One example with what the heads do on it.
+    """An example with what the heads do on it.
 
     Attributes:
-        rank: the hash of its id; low ranks are kept.
-        record: what is known of the text, as JSON would have it.
-        arrays: what every head does on it, by name; the first two axes are layer and head.
+        rank: low ranks are kept; normally a hash of the id.
+        record: data on the text, for JSON.
+        arrays: what the heads do on it, by name; the first two axes are layer and head.
     """
 
     rank: int
@@ -30,12 +30,12 @@ class Exemplar:
 
 
 class Exemplars:
-    """The exemplars with the lowest ranks.
+    """The `size` exemplars with the lowest ranks.
 
     >>> store = Exemplars(size=1)
     >>> for rank in (5, 3, 4):
     ...     store.offer(Exemplar(rank, f"s{rank}", record={}))
-    >>> [one.id for one in store]
+    >>> [exemplar.id for exemplar in store]
     ['s3']
     """
 
@@ -48,9 +48,10 @@ class Exemplars:
 
     def offer(self, exemplar: Exemplar) -> None:
         """Keep an exemplar if its rank is low enough."""
-        self.kept = sorted([*self.kept, exemplar], key=lambda one: (one.rank, one.id))[: self.size]
+        ranked = sorted([*self.kept, exemplar], key=lambda kept: (kept.rank, kept.id))
+        self.kept = ranked[: self.size]
 
     def merge(self, other: Exemplars) -> None:
-        """Take in another shard's exemplars."""
+        """Add the exemplars of another shard."""
         for exemplar in other.kept:
             self.offer(exemplar)

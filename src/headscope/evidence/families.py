@@ -1,51 +1,49 @@
-"""Families of heads: what the distances between all pairs of heads say when seen together."""
+"""Families of heads: scaling and clustering of the distances between all pairs of heads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 SHUFFLES = 10_000
-"""Permutations of layers among heads; the smallest p that can be reported is one in so many."""
-FEWEST, MOST = 3, 12
-"""Clusters: so many are tried."""
+"""Permutations of layers among heads; the smallest possible p is 1 / (SHUFFLES + 1)."""
+MIN_CLUSTERS, MAX_CLUSTERS = 3, 12
 STARTS = 8
-"""Scalings from different random starts, of which the best is kept."""
+"""Random starts of the scaling, of which the best is kept."""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Heads as points in a plane, as near to each other as their distances allow.
+    """Heads as points in a plane whose distances approximate those between heads.
 
     Attributes:
         points: (head, 2)
-        stress: Kruskal's stress-1: 0 where the plane shows all distances truly, .2 is poor.
+        stress: Kruskal's stress-1: 0 for an exact picture of the distances, .2 for a poor one.
     """
 
     points: Floats
     stress: float
 
 
-def scale(distances: Floats, seed: int = 0) -> Scaling:
-    """Multidimensional scaling of (head, head) distances to a plane, by scikit-learn.
+def multidimensional_scaling(distances: Floats, seed: int = 0) -> Scaling:
+    """Scale (head, head) distances to a plane (metric MDS of scikit-learn).
 
-    The picture is turned so that its longest direction lies across, and its first head above.
+    The first axis is the longest; signs are such that the first head has positive coordinates.
 
-    >>> flat = scale(np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0))))
-    >>> flat.stress < 0.01
+    >>> line = multidimensional_scaling(np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0))))
+    >>> line.stress < 0.01
     True
     """
     from sklearn.manifold import MDS
 
-    if not distances.any():  # all heads look alike
+    if not distances.any():  # all heads are alike
         return Scaling(np.zeros((len(distances), 2)), 0.0)
-    made = MDS(
+    scaling = MDS(
         n_components=2,
         metric="precomputed",
         metric_mds=True,
@@ -54,63 +52,64 @@ def scale(distances: Floats, seed: int = 0) -> Scaling:
         random_state=seed,
         normalized_stress=True,
     ).fit(distances)
-    points = made.embedding_ - made.embedding_.mean(0)
+    points = scaling.embedding_ - scaling.embedding_.mean(0)
     points = points @ np.linalg.svd(points, full_matrices=False)[2].T
     signs = np.where(points[0] < 0, -1, 1)
-    return Scaling(np.asarray(points * signs), float(made.stress_))
+    return Scaling(np.asarray(points * signs), float(scaling.stress_))
 
 
-def tree(distances: Floats) -> Floats:
-    """(head - 1, 4) the dendrogram as scipy writes it; near heads stand near each other.
+def dendrogram(distances: Floats) -> Floats:
+    """(head - 1, 4) the dendrogram in scipy's format, with similar heads next to each other.
 
-    By Ward's rule on square roots: the root of a Jensen-Shannon divergence is a distance between
-    points (Fuglede and Topsoe 2004), whose spread within clusters the rule keeps small.
+    Ward's method on square roots: the root of a Jensen-Shannon divergence is a Euclidean distance
+    (Fuglede and Topsoe 2004), as the method requires.
     """
-    condensed = np.sqrt(scipy.spatial.distance.squareform(distances, checks=False))
-    hierarchy = scipy.cluster.hierarchy
-    links = hierarchy.linkage(condensed, "ward")
-    return np.asarray(hierarchy.optimal_leaf_ordering(links, condensed))
+    from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
+    from scipy.spatial.distance import squareform
+
+    condensed = np.sqrt(squareform(distances, checks=False))
+    return np.asarray(optimal_leaf_ordering(linkage(condensed, "ward"), condensed))
 
 
-def order(links: Floats) -> Places:
-    """(head,) the heads from left to right of a dendrogram."""
-    return np.asarray(scipy.cluster.hierarchy.leaves_list(links), dtype=np.int64)
+def leaf_order(links: Floats) -> Places:
+    """(head,) the heads of a dendrogram from left to right."""
+    from scipy.cluster.hierarchy import leaves_list
+
+    return np.asarray(leaves_list(links), dtype=np.int64)
 
 
-def clusters(distances: Floats, links: Floats) -> Places:
-    """(head,) the cluster of each head, from 0, in the order of the dendrogram.
+def cut_dendrogram(distances: Floats, links: Floats) -> Places:
+    """(head,) the cluster of each head, numbered from 0 in the order of the dendrogram.
 
-    The tree is cut where the mean silhouette is largest: where heads are nearest to their own
-    cluster against the next.
+    The dendrogram is cut where the mean silhouette is largest.
 
     >>> places = np.array([0.0, 0.1, 5.0, 5.1, 9.0])
     >>> apart = np.subtract.outer(places, places) ** 2
-    >>> clusters(apart, tree(apart)).tolist() in ([0, 0, 1, 1, 2], [2, 2, 1, 1, 0])
+    >>> cut_dendrogram(apart, dendrogram(apart)).tolist() in ([0, 0, 1, 1, 2], [2, 2, 1, 1, 0])
     True
     """
+    from scipy.cluster.hierarchy import fcluster
     from sklearn.metrics import silhouette_score
 
-    best, chosen = -np.inf, np.zeros(len(distances), dtype=np.int64)
-    for wanted in range(FEWEST, min(MOST, len(distances) - 1) + 1):
-        found = np.asarray(
-            scipy.cluster.hierarchy.fcluster(links, wanted, "maxclust"), dtype=np.int64
-        )
-        if len(set(found)) < wanted:
+    best_score, best = -np.inf, np.zeros(len(distances), dtype=np.int64)
+    for number in range(MIN_CLUSTERS, min(MAX_CLUSTERS, len(distances) - 1) + 1):
+        clusters = np.asarray(fcluster(links, number, "maxclust"), dtype=np.int64)
+        if len(set(clusters)) < number:
             continue
-        score = silhouette_score(np.sqrt(distances), found, metric="precomputed")
-        if score > best:
-            best, chosen = score, found
-    first = list(dict.fromkeys(chosen[order(links)].tolist()))
-    return np.array([first.index(one) for one in chosen.tolist()])
+        score = silhouette_score(np.sqrt(distances), clusters, metric="precomputed")
+        if score > best_score:
+            best_score, best = score, clusters
+    by_position = list(dict.fromkeys(best[leaf_order(links)].tolist()))
+    return np.array([by_position.index(cluster) for cluster in best.tolist()])
 
 
 @dataclass(frozen=True)
-class Alike:
-    """Whether heads of one layer are alike.
+class LayerTest:
+    """Whether heads of one layer are more similar than heads of different layers.
 
     Attributes:
-        within, between: mean distance of two heads of one layer, and of two layers.
-        p: how often layers dealt out at random among heads make so large a difference.
+        within, between: mean distance of heads of the same layer, and of different layers.
+        p: one-sided p-value of a permutation test that shuffles the layers among the heads.
     """
 
     within: float
@@ -118,16 +117,18 @@ class Alike:
     p: float
 
 
-def alike(distances: Floats, layer: Places, seed: int = 0, shuffles: int = SHUFFLES) -> Alike:
-    """Are heads of one layer nearer to each other than heads of different layers?
+def layer_test(
+    distances: Floats, layer: Places, seed: int = 0, shuffles: int = SHUFFLES
+) -> LayerTest:
+    """Test whether heads of one layer are closer to each other than heads of different layers.
 
     Args:
         distances: (head, head)
-        layer: (head,) which layer each belongs to.
+        layer: (head,) the layer of each head.
 
     >>> near = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]], dtype=float)
-    >>> found = alike(near, np.array([0, 0, 1, 1]), shuffles=99)
-    >>> found.within, found.between
+    >>> test = layer_test(near, np.array([0, 0, 1, 1]), shuffles=99)
+    >>> test.within, test.between
     (1.0, 9.0)
     """
     upper = np.triu_indices(len(layer), 1)
@@ -136,8 +137,8 @@ def alike(distances: Floats, layer: Places, seed: int = 0, shuffles: int = SHUFF
     def within(layers: Places) -> float:
         return float(values[layers[upper[0]] == layers[upper[1]]].mean())
 
-    inside = within(layer)
+    observed = within(layer)
     same = layer[upper[0]] == layer[upper[1]]
     rng = np.random.default_rng(seed)
-    lower = sum(within(rng.permutation(layer)) <= inside for _ in range(shuffles))
-    return Alike(inside, float(values[~same].mean()), (1 + lower) / (1 + shuffles))
+    lower = sum(within(rng.permutation(layer)) <= observed for _ in range(shuffles))
+    return LayerTest(observed, float(values[~same].mean()), (1 + lower) / (1 + shuffles))

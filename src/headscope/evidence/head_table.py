@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headscope.evidence.interval import ALPHA
 from headscope.evidence.table import Int32, Table
 from headscope.evidence.unit import Unit
-
-SURE = 0.05
-"""A corrected p-value below this counts."""
 
 
 @dataclass(frozen=True)
 class HeadRow:
-    """One number: of a head, of a layer (head None), or of the model (both None).
+    """The value of a statistic for a head, a layer (head None) or the model (both None).
 
     Attributes:
-        corpus, weights: what it was measured on, and of which model of the run.
+        corpus, weights: the corpus, and which model of the run.
         value, low, high: the value with its 95% interval.
-        n: observations.
-        baseline: what a head that knows nothing would have.
-        p, q: of the test against the baseline, and corrected.
+        n: number of observations.
+        baseline: the value of an uninformed head.
+        p, q: p-value of the test against the baseline, and corrected for multiple tests.
     """
 
     corpus: str
@@ -41,24 +39,24 @@ class HeadRow:
 
     @property
     def sure(self) -> bool:
-        """Whether a corrected test says that the value is not what was to be expected."""
-        return self.q is not None and self.q < SURE
+        """Whether the corrected test is significant."""
+        return self.q is not None and self.q < ALPHA
 
     @property
     def place(self) -> tuple[int, int]:
-        """Layer and head, of a row of a head."""
+        """Layer and head of a row that belongs to a head."""
         assert self.layer is not None
         assert self.head is not None
         return self.layer, self.head
 
     def interval(self, unit: Unit) -> str:
-        """Its interval in words."""
+        """The interval as text."""
         return unit.interval(self.low, self.high)
 
 
 @dataclass(frozen=True)
 class BestHead(HeadRow):
-    """The best head of a group, chosen on one half of the documents and scored on the other."""
+    """The best head of a group, selected on one half of the documents and scored on the other."""
 
     layer: Int32
     head: Int32

@@ -1,8 +1,8 @@
 """Intervals and tests from buckets: the delete-one-bucket jackknife of a ratio of sums.
 
-Documents are the unit: a bucket holds whole documents, so that what is left out at a time is
-independent of the rest. Intervals use Student's t with the number of non-empty buckets minus one
-degrees of freedom; shares are treated on the logit scale, where they cannot leave 0..1.
+A bucket holds whole documents, so that the part left out is independent of the rest. Intervals
+use Student's t; its degrees of freedom are the number of non-empty buckets minus one. Intervals
+of shares are computed on the logit scale, so that they stay between 0 and 1.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-DOUBT = 0.2
-"""How often the jackknife may take the place of a known error that is right."""
-ENOUGH = 10
-"""Non-empty buckets below which no interval is claimed."""
+ALPHA = 0.05
+"""A corrected p-value below this is significant."""
+OVERDISPERSION_LEVEL = 0.2
+"""Level of the test that replaces a known standard error by that of the jackknife."""
+MIN_BUCKETS = 10
+"""With fewer non-empty buckets there is no interval and no test."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval, for any number of statistics side by side (...,).
+    """Values with their intervals, for any number of statistics side by side (...,).
 
-    `low` and `high` are NaN where the documents are too few to claim one.
+    `low` and `high` are NaN where there are too few documents for an interval.
     """
 
     value: Floats
@@ -35,30 +37,33 @@ class Estimate:
 
 
 def estimate(sums: Floats, counts: Floats, share: bool, level: float = 0.95) -> Estimate:
-    """The ratio of sums with its confidence interval.
+    """A ratio of sums with its confidence interval.
 
     Args:
         sums, counts: (bucket, ...) as in a tally.
-        share: whether the ratio lies in 0..1 and the interval must too.
+        share: whether the ratio and its interval lie between 0 and 1.
 
     >>> rng = np.random.default_rng(0)
-    >>> found = estimate(rng.binomial(10, 0.5, 100).astype(float), np.full(100, 10.0), share=True)
-    >>> bool(found.low < 0.5 < found.high)
+    >>> heads_up = rng.binomial(10, 0.5, 100).astype(float)
+    >>> share = estimate(heads_up, np.full(100, 10.0), share=True)
+    >>> bool(share.low < 0.5 < share.high)
     True
     """
+    from scipy import stats
+
     value, error, units = jackknife(sums, counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        reach = scipy.stats.t.ppf((1 + level) / 2, units - 1) * error
-        low, high = value - reach, value + reach
+        half_width = stats.t.ppf((1 + level) / 2, units - 1) * error
+        low, high = value - half_width, value + half_width
         if share:
-            low, high = _share_interval(value, reach, units, level)
-    few = units < ENOUGH
+            low, high = _share_interval(value, half_width, units, level)
+    few = units < MIN_BUCKETS
     low, high = np.where(few, np.nan, low), np.where(few, np.nan, high)
     return Estimate(value, np.asarray(low), np.asarray(high), counts.sum(0))
 
 
 def jackknife(sums: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
-    """Value, standard error and number of non-empty buckets of a ratio of sums."""
+    """Value, standard error and number of non-empty buckets for a ratio of sums."""
     with np.errstate(invalid="ignore", divide="ignore"):
         value = sums.sum(0) / counts.sum(0)
         error, units = standard_error(leave_one_out(sums, counts), counts > 0)
@@ -71,9 +76,9 @@ def leave_one_out(sums: Floats, counts: Floats) -> Floats:
 
 
 def standard_error(without: Floats, filled: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The jackknife error, and how many buckets have something in them.
+    """The jackknife standard error, and the number of non-empty buckets k.
 
-    (k-1)/k times the squared deviations of the k values that leave one bucket out.
+    The variance is (k-1)/k times the sum of squared deviations of the k leave-one-out values.
     """
     units = filled.sum(0).astype(float)
     centre = np.where(filled, without, 0).sum(0) / units
@@ -82,60 +87,67 @@ def standard_error(without: Floats, filled: NDArray[np.bool_]) -> tuple[Floats, 
 
 
 def _share_interval(
-    value: Floats, reach: Floats, units: Floats, level: float
+    value: Floats, half_width: Floats, units: Floats, level: float
 ) -> tuple[Floats, Floats]:
     """An interval for shares on the logit scale.
 
-    Where every case agrees (0 or 1) no bucket differs from another and the jackknife is silent:
-    the bound is then what `units` independent units that all agree can exclude (Clopper and
-    Pearson 1934), which is wide on purpose.
+    A share of exactly 0 or 1 does not vary between buckets, so the jackknife does not apply. The
+    bound is then that of `units` independent units that all agree (Clopper and Pearson 1934),
+    which is conservative.
     """
+    from scipy import special
+
     edge = ((1 - level) / 2) ** (1 / units)
     inside = (value > 0) & (value < 1)
     safe = np.where(inside, value, 0.5)
-    logit, spread = np.log(safe / (1 - safe)), reach / (safe * (1 - safe))
-    low, high = scipy.special.expit(logit - spread), scipy.special.expit(logit + spread)
+    logit, spread = np.log(safe / (1 - safe)), half_width / (safe * (1 - safe))
+    low, high = special.expit(logit - spread), special.expit(logit + spread)
     low = np.where(inside, low, np.where(value >= 1, edge, 0.0))
     high = np.where(inside, high, np.where(value <= 0, 1 - edge, 1.0))
     return low, high
 
 
-def difference(
+def difference_test(
     sums: Floats,
     counts: Floats,
     other_sums: Floats,
     other_counts: Floats,
-    known: Floats | float = 0.0,
+    null_error: Floats | float = 0.0,
     *,
     above: bool = False,
 ) -> tuple[Floats, Floats]:
-    """A paired difference of two ratios over the same buckets: value and p.
+    """The paired difference of two ratios over the same buckets, and its p-value.
 
     Args:
-        sums, counts: (bucket, ...) of the one; other_sums, other_counts: of the other.
-        known: (...) the standard error if the two were the same in truth and cases independent;
-            it is used unless the buckets clearly vary more than that (see `DOUBT`), because few
-            cases tell little of their own error. 0 where nothing is known.
-        above: ask whether the one is larger (one-sided), not whether the two differ.
+        sums, counts: (bucket, ...) of the first ratio; other_sums, other_counts: of the second.
+        null_error: (...) the standard error under the null hypothesis with independent cases; 0
+            if unknown. It is used unless the buckets clearly vary more than that (see
+            `OVERDISPERSION_LEVEL`), because few cases say little about their own variance.
+        above: test one-sided whether the first ratio is larger.
     """
+    from scipy import stats
+
     filled = (counts > 0) | (other_counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = sums.sum(0) / counts.sum(0) - other_sums.sum(0) / other_counts.sum(0)
         without = leave_one_out(sums, counts) - leave_one_out(other_sums, other_counts)
         error, units = standard_error(without, filled)
-        free = units - 1
-        clustered = error**2 > np.square(known) * scipy.stats.chi2.ppf(1 - DOUBT, free) / free
+        freedom = units - 1
+        clustered = (
+            error**2
+            > np.square(null_error) * stats.chi2.ppf(1 - OVERDISPERSION_LEVEL, freedom) / freedom
+        )
         distance, sides = (value, 1) if above else (np.abs(value), 2)
-        jackknifed = scipy.stats.t.sf(distance / error, free)
-        p = sides * np.where(clustered, jackknifed, scipy.stats.norm.sf(distance / known))
-    p = np.where(units < ENOUGH, np.nan, p)
+        jackknifed = stats.t.sf(distance / error, freedom)
+        p = sides * np.where(clustered, jackknifed, stats.norm.sf(distance / null_error))
+    p = np.where(units < MIN_BUCKETS, np.nan, p)
     return value, np.asarray(p)
 
 
-def corrected(p: Floats) -> Floats:
-    """Benjamini-Hochberg q-values over all tests; NaN stays NaN and is no test.
+def benjamini_hochberg(p: Floats) -> Floats:
+    """Benjamini-Hochberg q-values over all tests; NaN stays NaN and is not counted as a test.
 
-    >>> corrected(np.array([0.01, 0.04, np.nan])).tolist()
+    >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan])).tolist()
     [0.02, 0.04, nan]
     """
     q = np.full(p.shape, np.nan)

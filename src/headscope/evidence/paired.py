@@ -1,4 +1,4 @@
-"""Two sets of predictions on the same examples: is one better, by how much, how sure is it?"""
+"""Paired comparison of two sets of predictions on the same examples."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from headscope.evidence.metrics import ACCURACY, Kind, Metric
+from headscope.evidence.metrics import ACCURACY, Metric, MetricKind
 
 Floats = NDArray[np.float64]
-TIMES = 1000
-"""Resamples of a bootstrap."""
+NUM_RESAMPLES = 1000
+"""Number of bootstrap resamples."""
 CHUNK = 1 << 22
-"""Weights that are held at a time."""
+"""Maximum number of weights per step, a bound on memory."""
 SWAPS = 19_999
-"""Draws of a randomization test; its smallest p is one in so many and one."""
+"""Draws of the randomization test; its smallest possible p is 1 / (SWAPS + 1)."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Effect:
 
     Attributes:
         value: the metric of the changed predictions.
-        low, high: the bootstrap's interval; where predictions are classes, never narrower than
-            what as many examples without a single change would leave open.
-        error: the bootstrap's standard error of the difference.
-        changed: how many predictions differ.
-        step: the most that one more changed prediction can move the metric, where predictions
-            are classes; else 0.
+        delta: the difference.
+        low, high: the bootstrap interval of the difference; for classes, at least as wide as it
+            would be if no prediction had changed.
+        error: the bootstrap standard error of the difference.
+        changed: number of predictions that differ.
+        step: for classes, the most that one more changed prediction can move the metric; else 0.
     """
 
     value: float
@@ -45,16 +45,16 @@ class Effect:
 
 
 class Resamples:
-    """Resamples of the same examples, drawn once, so that everything is compared in pairs.
+    """Bootstrap resamples of examples, drawn once, so that all comparisons are paired.
 
     Examples of one unit (a document) are drawn together.
 
-    >>> made = Resamples(["a", "a", "b"], times=2)
-    >>> bool((made.weights[:, 0] == made.weights[:, 1]).all())
+    >>> resamples = Resamples(["a", "a", "b"], times=2)
+    >>> bool((resamples.weights[:, 0] == resamples.weights[:, 1]).all())
     True
     """
 
-    def __init__(self, units: Sequence[str], times: int = TIMES, seed: int = 0) -> None:
+    def __init__(self, units: Sequence[str], times: int = NUM_RESAMPLES, seed: int = 0) -> None:
         names, member = np.unique(np.array(units), return_inverse=True)
         self.independent = len(names) == len(units)
         random = np.random.default_rng(seed)
@@ -73,15 +73,15 @@ class Resamples:
     def interval(
         self, metric: Metric, predictions: Floats, gold: Floats
     ) -> tuple[float, float, float]:
-        """The bounds of a 95% interval of a metric, and its standard error."""
-        found = self.metric(metric, predictions, gold)
-        low, high = np.quantile(found, [0.025, 0.975])
-        return float(low), float(high), float(found.std(ddof=1))
+        """The bounds of the 95% interval of a metric, and its standard error."""
+        values = self.metric(metric, predictions, gold)
+        low, high = np.quantile(values, [0.025, 0.975])
+        return float(low), float(high), float(values.std(ddof=1))
 
 
 @dataclass(frozen=True)
 class Paired:
-    """An intact set of predictions that others are compared with.
+    """Predictions of the intact model, with which others are compared.
 
     >>> gold = np.array([1.0, 0, 1, 0] * 10)
     >>> paired = Paired.of(ACCURACY, gold, gold, Resamples([str(i) for i in range(40)]))
@@ -98,13 +98,13 @@ class Paired:
 
     @classmethod
     def of(cls, metric: Metric, intact: Floats, gold: Floats, resamples: Resamples) -> Paired:
-        """Compare with these predictions."""
+        """Prepare comparisons with these predictions."""
         drawn = resamples.metric(metric, intact, gold)
-        step = largest_step(metric, intact, gold) if metric.kind is Kind.CLASSES else 0.0
+        step = largest_step(metric, intact, gold) if metric.kind is MetricKind.CLASSES else 0.0
         return cls(metric, intact, gold, resamples, drawn, step)
 
     def effect(self, changed: Floats, confidence: float = 0.95) -> Effect:
-        """How much the metric differs when these predictions take the place of the intact."""
+        """The effect on the metric of changed predictions."""
         value = self.metric(changed, self.gold)
         delta = value - self.metric(self.intact, self.gold)
         differ = int((changed != self.intact).sum())
@@ -119,71 +119,72 @@ class Paired:
         return Effect(value, delta, low, high, error, differ, self.step)
 
     def p(self, changed: Floats, effect: Effect) -> float:
-        """The two-sided p of no difference.
+        """The two-sided p-value of no difference.
 
-        Where predictions are classes and examples independent: the exact sign test for accuracy,
-        a randomization test for other metrics; else from the effect's error.
+        For classes and independent examples, the exact sign test (accuracy) or a randomization
+        test (other metrics); otherwise a z-test with the effect's standard error.
         """
-        if self.metric.kind is Kind.CLASSES and self.resamples.independent:
+        if self.metric.kind is MetricKind.CLASSES and self.resamples.independent:
             if self.metric is not ACCURACY:
                 return randomization_test(self.metric, self.intact, changed, self.gold)
             right, before = changed == self.gold, self.intact == self.gold
-            won, lost = int((right & ~before).sum()), int((before & ~right).sum())
-            return sign_test(won, lost)
+            gained, lost = int((right & ~before).sum()), int((before & ~right).sum())
+            return sign_test(gained, lost)
         if effect.error == 0.0:
             return 1.0
         return float(2 * scipy.stats.norm.sf(abs(effect.delta) / effect.error))
 
 
 def largest_step(metric: Metric, predictions: Floats, gold: Floats) -> float:
-    """The most that a metric of classes moves when one prediction becomes another class.
+    """The largest change of a metric when one predicted class changes.
 
     >>> round(largest_step(ACCURACY, np.array([1.0, 0, 1, 1]), np.ones(4)), 3)
     0.25
     """
     classes = np.unique(np.concatenate([predictions, gold, [0.0, 1.0]]))
-    sides, golds = (some.ravel() for some in np.meshgrid(classes, classes, indexing="ij"))
-    counts = np.array([((predictions == one) & (gold == other)).sum()
-                       for one, other in zip(sides, golds, strict=True)], dtype=float)  # fmt: skip
+    sides, golds = (grid.ravel() for grid in np.meshgrid(classes, classes, indexing="ij"))
+    cells = zip(sides, golds, strict=True)
+    counts = np.array([((predictions == p) & (gold == g)).sum() for p, g in cells], dtype=float)
     moved = [
         counts - (np.arange(len(counts)) == place) + (np.arange(len(counts)) == other)
         for place in np.flatnonzero(counts)
         for other in np.flatnonzero(golds == golds[place])
         if other != place
     ]
-    found = metric.formula(sides, golds, np.array([counts, *moved]))
-    return float(np.abs(found[1:] - found[0]).max())
+    values = metric.formula(sides, golds, np.array([counts, *moved]))
+    return float(np.abs(values[1:] - values[0]).max())
 
 
-def sign_test(won: int, lost: int) -> float:
-    """The exact two-sided p of so many wins and losses, were both as likely.
+def sign_test(wins: int, losses: int) -> float:
+    """The exact two-sided p-value of wins and losses if both are equally likely.
 
     >>> round(sign_test(6, 0), 5)
     0.03125
     """
-    return min(1.0, float(2 * scipy.stats.binom.cdf(min(won, lost), won + lost, 0.5)))
+    from scipy import stats
+
+    return min(1.0, float(2 * stats.binom.cdf(min(wins, losses), wins + losses, 0.5)))
 
 
 def randomization_test(metric: Metric, intact: Floats, changed: Floats, gold: Floats) -> float:
-    """The two-sided p of a difference between two sets of classes, were it chance which of the
-    two gave which prediction: the predictions of an example change sides by the toss of a coin
-    (Yeh 2000, for F1).
+    """The two-sided p-value of a paired randomization test between two sets of classes.
 
-    Examples with the same predictions and gold are drawn together: how many of them change sides
-    is binomial, so it costs the same however many there are.
+    Under the null hypothesis the two predictions for an example are exchangeable, so they are
+    swapped at random (Yeh 2000, for F1). The number of swaps among examples with the same
+    predictions and gold is binomial, so that the cost does not grow with the number of examples.
 
     >>> from headscope.evidence.metrics import F1
     >>> gold = np.array([1.0, 0.0] * 50)
     >>> randomization_test(F1, gold, np.where(np.arange(100) < 8, 1 - gold, gold), gold) < 0.02
     True
     """
-    kinds, counts = np.unique(np.stack([intact, changed, gold]), axis=1, return_counts=True)
+    cells, counts = np.unique(np.stack([intact, changed, gold]), axis=1, return_counts=True)
     swapped = np.random.default_rng(0).binomial(counts, 0.5, size=(SWAPS, len(counts)))
     stayed = counts - swapped
-    sides = np.concatenate([kinds[0], kinds[1]])
-    golds = np.concatenate([kinds[2], kinds[2]])
+    sides = np.concatenate([cells[0], cells[1]])
+    golds = np.concatenate([cells[2], cells[2]])
     first = metric.formula(sides, golds, np.hstack([stayed, swapped]).astype(float))
     second = metric.formula(sides, golds, np.hstack([swapped, stayed]).astype(float))
-    found = abs(metric(changed, gold) - metric(intact, gold))
-    as_large = int((np.abs(first - second) >= found - 1e-12).sum())
+    observed = abs(metric(changed, gold) - metric(intact, gold))
+    as_large = int((np.abs(first - second) >= observed - 1e-12).sum())
     return (1 + as_large) / (1 + SWAPS)

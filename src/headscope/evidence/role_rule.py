@@ -1,4 +1,4 @@
-"""Role rules: what the evidence must show before a head is said to have a role."""
+"""Role rules: the evidence that a head needs before it is assigned a role."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from headscope.evidence.unit import Unit
 CLARK, KOVALEVA, VOITA = "Clark et al. 2019", "Kovaleva et al. 2019", "Voita et al. 2019"
 LENS, OURS = "TransformerLens's head detector", "ours"
 ANY = "any"
-"""The direction of a rule that holds for any direction."""
+"""The direction of a rule that applies to every direction."""
 
 
 @dataclass(frozen=True)
 class RoleRule:
     """How a head earns a role; declared by the analysis that measures the statistic.
 
-    A head has the role where the test that its value is above the threshold is passed after
-    correction over all heads and groups of the rule, and where the statistic's own test against
-    its baseline is passed too.
+    A head has the role if its value is significantly above the threshold, corrected over all
+    heads and groups of the rule, and if the statistic's own test against its baseline is
+    significant too.
 
     Attributes:
-        name: of the role.
-        words: what such a head does, with {value}, {group} and {direction}.
-        statistic, direction: which number of the analysis; direction `ANY`: of any direction.
-        groups: of which groups; empty: of any but those in `excluded`.
-        threshold: what the value must be above.
-        margin: how far above the baseline it must be at least.
-        confirmed_by: another statistic of the analysis whose test must be passed instead.
-        source: who set the threshold.
-        rank: roles of a lower rank tell more and are listed first.
-        directions: words for the directions, where their names are not clear by themselves.
+        name: name of the role.
+        words: what such a head does; a template with {value}, {group} and {direction}.
+        statistic, direction: the statistic of the analysis, and its direction or `ANY`.
+        groups: the groups to which the rule applies; empty: all except `excluded`.
+        threshold: the value must exceed this.
+        margin: the value must exceed the baseline by at least this much.
+        confirmed_by: another statistic of the analysis whose test is used instead of its own.
+        source: who proposed the threshold.
+        rank: roles of lower rank are more specific and listed first.
+        unit: the unit of {value}.
+        directions: readable names of the directions, if needed.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Deciding early: looks at growing data, with a bound on how often a verdict is wrong."""
+"""Sequential decisions: looks at growing data, with a bound on the rate of wrong verdicts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from enum import StrEnum
 
 import scipy
 
+from headscope.evidence.interval import ALPHA
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect
-
-SURE = 0.05
-"""A corrected p-value below this counts."""
 
 
 class Verdict(StrEnum):
@@ -21,23 +19,23 @@ class Verdict(StrEnum):
     HELPS = "helps"  # without it the metric is worse
     HURTS = "hurts"  # without it the metric is better
     NOTHING = "nothing"  # without it the metric is the same, within the margin
-    UNCLEAR = "unclear"  # the data do not tell
+    UNCLEAR = "unclear"  # the data do not decide
 
 
 @dataclass(frozen=True)
 class Decider:
-    """Gives a verdict as soon as it is safe.
+    """Decides what a head does as soon as the data allow.
 
-    A verdict is wrong when it says "helps" or "hurts" and the true effect is zero or the other
-    way, or says "nothing" and the true effect exceeds the margin. Each of `looks` intervals, the
-    last one included, has the confidence 1 - error / looks, so a head's verdict is wrong with a
-    probability of at most `error`, however often one looked. It is a promise for each head: of
-    many heads, that share may be judged wrongly.
+    A verdict is wrong if it is "helps" or "hurts" and the true effect is zero or has the opposite
+    sign, or if it is "nothing" and the true effect exceeds the margin. Each of the `looks`
+    intervals has the confidence 1 - error / looks, so that the verdict on a head is wrong with a
+    probability of at most `error`, however many looks are taken. The bound holds for each head
+    separately: of many heads, that share may be judged wrongly.
 
     Attributes:
-        margin: an effect so small (in the metric's own unit) counts as nothing.
-        error: how often a verdict may be wrong, per head.
-        looks: at most so many looks will be taken.
+        margin: effects smaller than this (in the unit of the metric) count as no effect.
+        error: maximum probability of a wrong verdict, per head.
+        looks: maximum number of looks.
     """
 
     margin: float = 0.01
@@ -45,18 +43,18 @@ class Decider:
     looks: int = 8
 
     def bounds(self, effect: Effect) -> tuple[float, float]:
-        """The interval of one look, wide enough for all of them.
+        """The interval of one look, corrected for the number of looks.
 
-        Where predictions are classes, few of them change and the error is itself uncertain: the
-        interval is never narrower than what as many examples without any change would leave open,
-        were each of the missed changes one that moves the metric most.
+        If predictions are classes, few of them change and the standard error is itself uncertain:
+        the interval is at least as wide as it would be if no prediction had changed and each
+        unobserved change moved the metric as far as possible.
         """
         tail = self.error / self.looks / 2
         half = max(float(scipy.stats.norm.isf(tail)) * effect.error, -math.log(tail) * effect.step)
         return effect.delta - half, effect.delta + half
 
     def verdict(self, effect: Effect, metric: Metric) -> Verdict:
-        """What can be said at one look.
+        """The verdict at one look.
 
         >>> from headscope.evidence.metrics import SPEARMAN
         >>> Decider().verdict(Effect(0.8, -0.1, 0, 0, 0.01, 9, 0), SPEARMAN)
@@ -74,8 +72,8 @@ class Decider:
 def final_verdict(
     metric: Metric, delta: float, interval: tuple[float, float], q: float, margin: float
 ) -> Verdict:
-    """The verdict after all data: by the corrected test, or by an interval within the margin."""
-    if q < SURE:
+    """The verdict on all data: from the corrected test, or from an interval within the margin."""
+    if q < ALPHA:
         return Verdict.HURTS if (delta > 0) is (metric.better > 0) else Verdict.HELPS
     inside = -margin < interval[0] and interval[1] < margin
     return Verdict.NOTHING if inside else Verdict.UNCLEAR

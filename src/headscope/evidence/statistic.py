@@ -1,19 +1,21 @@
-"""Statistics: named tallies with a baseline, and the tidy rows that they become."""
+"""Statistics: named tallies with a baseline, and the rows of the head tables made from them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.evidence.head_table import BestHead, HeadRow
-from headscope.evidence.interval import Floats, corrected, difference, estimate
-from headscope.evidence.tally import Mean, Tally
+from headscope.evidence.interval import Floats, benjamini_hochberg, difference_test, estimate
 from headscope.evidence.unit import Unit
+
+if TYPE_CHECKING:
+    from headscope.evidence.tally import Mean, Tally
 
 Columns = dict[str, list[Any]]
 """Columns of a `HeadRow` while they are being filled."""
@@ -36,12 +38,12 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Null:
-    """What a test compares with, where that is not the baseline: is the value above it?
+    """The null hypothesis of a one-sided test, where it is not the baseline.
 
     Attributes:
-        tally: what the sums are expected to be.
-        spread: (half of the buckets, layer, head, group) how much the sums vary when it is true;
-            the jackknife sees too little of it where cases are few and all alike.
+        tally: the expected sums.
+        spread: (half of the buckets, layer, head, group) variance of the sums under the null
+            hypothesis, which the jackknife underestimates if cases are few and all alike.
     """
 
     tally: Tally
@@ -50,21 +52,21 @@ class Null:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number per head (and per group), with what it would be for a head that knows nothing.
+    """A number per head (and per group), with the baseline of an uninformed head.
 
     Attributes:
-        name: as it stands in the run folder.
-        tally: (bucket, layer, head, group); (bucket, layer, 1, group) for a number of a layer's
-            heads together; (bucket, 1, 1, group) for one of the corpus or of the model as a whole.
-        baseline: (bucket, layer or 1, head or 1, group), from the same examples; None: none.
-        groups: what the tally's groups are (offsets, roles); empty where there is one.
-        direction: null where it does not apply.
-        about: what it means, in a sentence for a reader of the report.
-        headlines: groups whose best head is worth a line in a summary, with the words for it
-            (the empty string where there are no groups).
-        null: what the test compares with, where that is not the baseline.
-        p: of a test that was made elsewhere, for a number of the model as a whole.
-        per_layer: it is a number of all heads of a layer together.
+        name: its name in the run folder.
+        tally: (bucket, layer, head, group); (bucket, layer, 1, group) for one number per layer;
+            (bucket, 1, 1, group) for one number per corpus or model.
+        baseline: (bucket, layer or 1, head or 1, group), from the same examples; or None.
+        groups: names of the tally's groups (offsets, roles); empty if there is only one.
+        direction: None if it does not apply.
+        about: its meaning, in a sentence for the report.
+        headlines: groups whose best head is listed in a summary, with the text of that line (the
+            group is the empty string if there are no groups).
+        null: the null hypothesis of the test, if it is not the baseline.
+        p: p-value of a test done elsewhere, for one number per model.
+        per_layer: whether it is one number per layer.
     """
 
     name: str
@@ -90,18 +92,18 @@ class Statistic:
 
     @property
     def per_model(self) -> bool:
-        """Whether no head has a part in it."""
+        """Whether it is one number for the whole model or corpus."""
         return self.tally.sums.shape[1:3] == (1, 1) and self.baseline is None
 
     @property
     def levels(self) -> tuple[tuple[int, ...], ...]:
-        """Axes of the tally that are pooled for each kind of row: head, layer, model."""
+        """The axes of the tally that are pooled for the rows of heads, of layers, of the model."""
         if self.per_model:
             return ((1, 2),)
         return ((2,), (1, 2)) if self.per_layer else ((), (2,), (1, 2))
 
     def describe(self) -> dict[str, Any]:
-        """What the run's record keeps, so that a reader knows what the numbers are."""
+        """What `run.json` records about the statistic."""
         return {
             "statistic": self.name,
             "direction": self.direction,
@@ -114,7 +116,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Sums and counts of the statistic, of its baseline and of what it is tested against.
+    """Sums and counts of the statistic, of its baseline and of its null hypothesis.
 
     All (bucket, layer, head, group), the spread (half, layer, head, group).
     """
@@ -129,29 +131,29 @@ class _Parts:
 
     @classmethod
     def of(cls, statistic: Statistic) -> _Parts:
-        """What a statistic has."""
+        """The parts of a statistic; NaN where it has no baseline."""
         tally = statistic.tally
         shape = tally.sums.shape
-        empty = Tally.of(np.full(shape, np.nan), np.ones(shape))
+        empty = tally.of(np.full(shape, np.nan), np.ones(shape))
         base = statistic.baseline or empty
         null = statistic.null or Null(base, np.zeros((2, *shape[1:])))
-        arrays = [part for one in (tally, base, null.tally) for part in (one.sums, one.counts)]
+        arrays = [part for each in (tally, base, null.tally) for part in (each.sums, each.counts)]
         sums, counts, *others = (np.broadcast_to(part, shape) for part in arrays)
         return cls(sums, counts, others[0], others[1], others[2], others[3], null.spread)
 
     def each(self) -> tuple[Floats, ...]:
-        """In the order of the fields."""
-        known = (self.sums, self.counts, self.base, self.base_counts)
-        return (*known, self.null, self.null_counts, self.spread)
+        """The arrays in the order of the fields."""
+        measured = (self.sums, self.counts, self.base, self.base_counts)
+        return (*measured, self.null, self.null_counts, self.spread)
 
 
 def head_rows(
     statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str
 ) -> list[HeadRow]:
-    """Rows per head, per layer (head null), for the model (both null).
+    """Rows per head, per layer (head None) and for the model (both None).
 
-    A layer's value pools its heads, the model's pools its layers: sums over sums. q is corrected
-    over all heads, groups and directions of a statistic.
+    The value of a layer pools its heads, that of the model its layers: ratios of summed sums and
+    counts. q is corrected over all heads, groups and directions of a statistic.
     """
     columns: Columns = {name: [] for name in NAMES}
     for statistic in statistics:
@@ -168,10 +170,10 @@ def head_rows(
 def best_rows(
     statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str
 ) -> list[BestHead]:
-    """The best head of each group, chosen on one half of the buckets and scored on the other.
+    """The best head of each group, with a cross-fitted value.
 
-    The head named is the one chosen on all data; value, interval and test are cross-fitted, so
-    that the luck of the choice is not in them.
+    The head is the best one on all data. Its value, interval and test are cross-fitted (selected
+    on one half of the buckets, scored on the other), so that selection does not bias them.
     """
     columns: Columns = {name: [] for name in NAMES}
     for statistic in statistics:
@@ -188,10 +190,10 @@ def best_rows(
 
 
 def crossfit(values: Floats, sums: Floats, counts: Floats) -> Floats:
-    """(bucket, group) of `values` for the head that the other half of the buckets chooses.
+    """(bucket, group) the `values` of the head that is best on the other half of the buckets.
 
-    Where the other half has no case of a group, the choice is made on all data: then there are
-    hardly documents enough to claim an interval anyway.
+    If the other half has no case of a group, the best head on all data is used; there are then
+    usually too few documents for an interval.
 
     Args:
         values, sums, counts: (bucket, head, group); buckets are halved by parity.
@@ -209,7 +211,7 @@ def crossfit(values: Floats, sums: Floats, counts: Floats) -> Floats:
 
 
 def _argmax(ratios: Floats) -> NDArray[np.int64]:
-    """(group,) the head with the largest ratio of (head, group); NaN never wins."""
+    """(group,) the head with the largest of (head, group) ratios, ignoring NaN."""
     return np.asarray(np.where(np.isnan(ratios), -np.inf, ratios).argmax(0))
 
 
@@ -220,18 +222,18 @@ def _append(
     places: tuple[NDArray[np.int64], ...],
     tested: bool,
 ) -> None:
-    """Add rows for (bucket, layer, head, group) parts; places: their layers, heads, groups."""
+    """Append the rows of (bucket, layer, head, group) parts; places: layers, heads, groups."""
     estimated = estimate(parts.sums, parts.counts, statistic.unit.bounded)
     with np.errstate(invalid="ignore", divide="ignore"):
         baseline = parts.base.sum(0) / parts.base_counts.sum(0)
     p = np.full(estimated.value.shape, np.nan)
-    if statistic.p is not None:  # with too few documents nothing is claimed
+    if statistic.p is not None:  # no test with too few documents
         p = np.where(np.isnan(estimated.low), np.nan, statistic.p)
     if tested:
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
         pairs = (parts.sums, parts.counts, parts.null, parts.null_counts)
-        p = difference(*pairs, spread, above=statistic.null is not None)[1]
+        p = difference_test(*pairs, spread, above=statistic.null is not None)[1]
     filled = estimated.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)
@@ -247,16 +249,16 @@ def _append(
 
 
 def _finish(kind: type[Row], columns: Columns, place: tuple[str, str, str]) -> list[Row]:
-    """Correct p over everything that has the name of a statistic, and make the rows."""
+    """Correct p over all rows of the same statistic, and build the rows."""
     names = np.array(columns["statistic"], dtype=object)
     p = np.array([np.nan if value is None else value for value in columns["p"]])
     q = np.full(len(p), np.nan)
     for name in dict.fromkeys(columns["statistic"]):
-        q[names == name] = corrected(p[names == name])
+        q[names == name] = benjamini_hochberg(p[names == name])
     values: Iterator[Any] = zip(*(columns[name] for name in NAMES), strict=True)
     return [
-        kind(*(*place, *row, _number(corrected_p)))
-        for row, corrected_p in zip(values, q.tolist(), strict=True)
+        kind(*(*place, *row, _number(q_value)))
+        for row, q_value in zip(values, q.tolist(), strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Units: what a value is, and how its numbers and axes are written."""
+"""Units: how the values of a statistic and their axes are formatted."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 TOO_FEW = "(too few documents)"
-"""Written where there are too few documents for an interval."""
+"""Stands for an interval if there are too few documents for one."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What a value is, and how it is written in sentences, tables and charts.
+    """A unit, and how its values are formatted in sentences, tables and charts.
 
     Attributes:
-        name: as it stands in `run.json`.
+        name: its name in `run.json`.
         axis: title of an axis or legend.
-        format: Python's format of a value.
-        chart_format: d3's format of a value in a tooltip.
-        axis_format: d3's format of the labels of an axis.
-        percent: the value is multiplied by 100 and written as per cent or points.
-        signed: values lie on either side of 0, and charts are centred there.
-        bounded: values lie between 0 and 1; intervals are cut there, and all charts share one
-            colour scale.
+        format: Python format of a value.
+        chart_format: d3 format of a value in a tooltip.
+        axis_format: d3 format of axis labels.
+        percent: values are multiplied by 100 and written as per cent or percentage points.
+        signed: values may be negative; colour scales are centred at 0.
+        bounded: values lie between 0 and 1; so do intervals, and all charts share one colour
+            scale.
 
     >>> Unit.SHARE.number(0.9432), Unit.POINTS.number(-0.05), Unit.NATS.number(None)
     ('94.3%', '-5.0 pt', '-')
@@ -48,13 +48,13 @@ class Unit:
     COSINE: ClassVar[Unit]
 
     def number(self, value: float | None) -> str:
-        """A value as a reader wants it; `-` for none."""
+        """A value as text; `-` for None."""
         if value is None:
             return "-"
         return self._digits(value) + (("%", " pt")[self.signed] if self.percent else "")
 
     def interval(self, low: float | None, high: float | None) -> str:
-        """An interval, or that there are too few documents for one.
+        """An interval as text, or a note that there are too few documents for one.
 
         >>> Unit.SHARE.interval(0.931, 0.954), Unit.SHARE.interval(None, None)
         ('[93.1, 95.4]', '(too few documents)')
@@ -69,12 +69,12 @@ class Unit:
         return format(value, self.format)
 
     def describe(self) -> dict[str, Any]:
-        """What `run.json` keeps, so that a page can be made without the code of the analysis."""
+        """What `run.json` records, so that a report needs no code of the analysis."""
         return asdict(self)
 
 
 def percent(share: float) -> str:
-    """A share in per cent; one that is not all is never rounded up to all.
+    """A share in per cent; a share below 1 is never rounded up to 100.
 
     >>> percent(0.9432), percent(0.99973), percent(0.99995), percent(1 - 1e-9), percent(-1e-5)
     ('94.3', '99.97', '>99.99', '100.0', '0.0')

@@ -15,8 +15,7 @@ import scipy
 
 from headscope._util.naming import head_name
 from headscope.evidence import HEADS, HeadRow, RoleRule
-from headscope.evidence.head_table import SURE
-from headscope.evidence.interval import corrected
+from headscope.evidence.interval import ALPHA, benjamini_hochberg
 from headscope.evidence.role_rule import ANY
 from headscope.report.catalogue import role_rules
 from headscope.runs import RunResults
@@ -89,11 +88,11 @@ def _earned(
     if rule.confirmed_by:
         others = results.rows(HEADS, statistic=rule.confirmed_by, **place)
         confirmed = {_cell(row) for row in others if row.sure}
-    chances = corrected(np.array([p for _, p in tested]))
+    chances = benjamini_hochberg(np.array([p for _, p in tested]))
     roles = [
         HeadRole(analysis, rule, row, float(q))
         for (row, _), q in zip(tested, chances, strict=True)
-        if q < SURE
+        if q < ALPHA
         and (_cell(row) in confirmed if rule.confirmed_by else row.q is None or row.sure)
     ]
     return sorted(roles, key=lambda role: -role.row.value)

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from headscope._util.interrupt import raise_if_interrupted
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.runs.folder import RunFolder
 
 Shard = TypeVar("Shard")
@@ -16,26 +16,26 @@ Shard = TypeVar("Shard")
 class Watch(Protocol):
     """Whoever wants to know how far the work is."""
 
-    def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done already."""
+    def skip(self, result: ShardResult) -> None:
+        """Take note of the results of an earlier process."""
 
 
 def run(
     shards: Iterable[Shard],
-    work: Callable[[Shard], Harvest],
+    work: Callable[[Shard], ShardResult],
     folder: RunFolder | None = None,
     part: int = 0,
     watch: Watch | None = None,
-) -> Harvest:
+) -> ShardResult:
     """Do the shards that are not done yet and return everything merged.
 
-    Harvests are merged one by one in the order of the shards, whoever did them and when, so that
-    the sums are the same to the bit as those of one run without interruption.
+    Results are merged one by one in the order of the shards, whoever computed them and when, so
+    that sums equal those of an uninterrupted run to the bit.
     """
     done, total = folder.restore(part) if folder else (0, None)
     if watch and total is not None:
         watch.skip(total)
-    total = total or Harvest()
+    total = total or ShardResult()
     for shard in islice(shards, done, None):
         raise_if_interrupted()
         total.merge(work(shard))

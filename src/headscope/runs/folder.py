@@ -1,6 +1,6 @@
 """A run folder that survives a kill at any moment.
 
-`run.json` is written first and says what is run; after every shard the merged harvest so far
+`run.json` is written first and says what is run; after every shard the merged result so far
 replaces the checkpoint; at the end come the tables, and last of all the status `complete`.
 """
 
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from headscope._util.atomic import exclusive_folder, is_empty, write, write_text
 from headscope.errors import RunError
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.runs.record import COMPLETE, RUNNING, Record, Study, read_record, study_to_json
 from headscope.runs.results import RunResults
 
@@ -82,7 +82,7 @@ class RunFolder:
     def __exit__(self, *error: object) -> None:
         self._claim.close()
 
-    def restore(self, part: int) -> tuple[int, Harvest | None]:
+    def restore(self, part: int) -> tuple[int, ShardResult | None]:
         """How many shards of a part are done, and what they brought in."""
         try:
             with np.load(self._checkpoint(part), allow_pickle=False) as stored:
@@ -92,12 +92,12 @@ class RunFolder:
         except (OSError, ValueError, zipfile.BadZipFile) as error:
             damaged = f"{self._checkpoint(part)} is damaged ({error})"
             raise RunError(f"{damaged}; remove it to start this part again") from None
-        return int(arrays.pop("done")), Harvest.from_arrays(arrays)
+        return int(arrays.pop("done")), ShardResult.from_arrays(arrays)
 
-    def keep(self, part: int, done: int, harvest: Harvest) -> None:
+    def keep(self, part: int, done: int, result: ShardResult) -> None:
         """Replace the checkpoint of a part by what its first `done` shards brought in."""
         stored = io.BytesIO()
-        arrays: dict[str, Any] = {"done": np.array(done)} | harvest.arrays()
+        arrays: dict[str, Any] = {"done": np.array(done)} | result.arrays()
         np.savez(stored, **arrays)
         write(self._checkpoint(part), lambda stream: stream.write(stored.getbuffer()))
 

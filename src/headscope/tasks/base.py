@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope._util.tensors import torch
-from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan
+from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan_batches
 from headscope.errors import InputError
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Resamples
@@ -122,7 +122,7 @@ class Task(ABC):
                 tuple(places),
                 model.batch([text for place in places for text in cases[place].texts]),
             )
-            for places in plan(lengths, size)
+            for places in plan_batches(lengths, size)
         ]
 
     def predict(self, model: Model, cases: list[Case], budget: Budget) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headscope._util.plugins import did_you_mean
-from headscope.corpus import LAYOUTS, read
+from headscope.corpus import GLUE_TASKS, read
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import ACCURACY, F1, MATTHEWS, PEARSON, SPEARMAN, Metric
 from headscope.tasks.base import Task
@@ -24,11 +24,11 @@ METRICS: dict[str, tuple[Metric, ...]] = {
 def make_glue(request: TaskRequest) -> Task:
     """One of GLUE's tasks, from its TSV files or from the hub."""
     name = request.data.lower()
-    if name not in LAYOUTS:
-        near = did_you_mean(f"glue/{name}", [f"glue/{known}" for known in LAYOUTS])
-        raise HeadscopeError(f"GLUE has no task {name!r}{near} (it has {', '.join(LAYOUTS)})")
+    if name not in GLUE_TASKS:
+        near = did_you_mean(f"glue/{name}", [f"glue/{known}" for known in GLUE_TASKS])
+        raise HeadscopeError(f"GLUE has no task {name!r}{near} (it has {', '.join(GLUE_TASKS)})")
     corpus = read(f"glue/{name}", part=request.part, glue_dir=request.glue_dir, limit=request.limit)
-    metrics, classes = METRICS.get(name, (ACCURACY,)), LAYOUTS[name].classes
+    metrics, classes = METRICS.get(name, (ACCURACY,)), GLUE_TASKS[name].classes
     if not classes:
         return Regression(request.name, corpus, metrics)
     return Classification(request.name, corpus, metrics, classes)

@@ -244,7 +244,7 @@ def tree(heads: int) -> Drawing:
 
 def branches(apart: NDArray[np.float64], points: list[Datum]) -> dict[str, list[Datum]]:
     """The data of `tree`: corners of its branches, and the heads below."""
-    links = families.tree(apart)
+    links = families.dendrogram(apart)
     colours = [COLOURS[row["cluster"] % len(COLOURS)] for row in points]
     family = [row["cluster"] for row in points]
     for one, other in links[:, :2].astype(int):  # a branch above two families has none
@@ -256,7 +256,7 @@ def branches(apart: NDArray[np.float64], points: list[Datum]) -> dict[str, list[
             COLOURS[family[node] % len(COLOURS)] if family[node] >= 0 else JOINS
         ),
     )
-    order = families.order(links).tolist()
+    order = families.leaf_order(links).tolist()
     rows = [
         {"branch": branch, "corner": corner, "x": x, "y": y, "colour": colour}
         for branch, (xs, ys, colour) in enumerate(

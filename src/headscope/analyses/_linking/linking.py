@@ -20,7 +20,7 @@ from headscope.analyses._linking.offsets import FIXED, best_fixed
 from headscope.analyses._linking.questions import ask
 from headscope.analyses.base import Analysis, Arc, Scene
 from headscope.corpus import Conventions, Example, Link, Pieces
-from headscope.corpus.shown import rank
+from headscope.corpus.display import display_rank
 from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Null, Statistic, Tally, Unit
 from headscope.model import Batch
 from headscope.model.attention import Largest, LargestFrom, Request, Seen, View
@@ -80,7 +80,7 @@ class Linking(Analysis):
 
     def begin_shard(self, shard: list[Pieces]) -> None:
         """Choose the texts of each label that rank lowest."""
-        order = sorted(shard, key=lambda pieces: (rank(pieces), pieces.example.id))
+        order = sorted(shard, key=lambda pieces: (display_rank(pieces), pieces.example.id))
         for pieces in order:
             for label in {link.label for link in self.linked(pieces, self.options)}:
                 wanted = self._wanted.setdefault(label, [])
@@ -148,7 +148,7 @@ class Linking(Analysis):
                 record = {"words": list(pieces.words), "links": links}
                 drawn = np.stack(self._drawn[key])  # (layer, direction, head, word)
                 arrays = {"drawn": drawn.swapaxes(1, 2)}
-                store.offer(Exemplar(rank(pieces), pieces.example.id, record, arrays))
+                store.offer(Exemplar(display_rank(pieces), pieces.example.id, record, arrays))
         return stores
 
     def example_groups(self, group: str | None) -> list[str]:

@@ -1,11 +1,9 @@
-"""Readers: each turns one file into examples and registers itself by name and extension."""
+"""Readers: each turns a file into examples and is registered by name and file extension.
 
-from importlib import import_module
-from pkgutil import iter_modules
+`headscope.corpus.readers.registry` says what a reader must yield. The built-in readers are
+imported when one is first looked up.
+"""
 
-from headscope.corpus.readers.registry import Reader, reader, reader_for, readers
+from headscope.corpus.readers.registry import Read, Reader, reader, reader_for, readers
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
-
-__all__ = ["Reader", "reader", "reader_for", "readers"]
+__all__ = ["Read", "Reader", "reader", "reader_for", "readers"]

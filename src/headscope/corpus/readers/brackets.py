@@ -1,4 +1,4 @@
-"""Mentions in brackets, as CoNLL-U's `Entity=` and CoNLL-2012 write them: `(3(4)` ... `3)`."""
+"""Bracketed mentions, as in the `Entity=` of CoNLL-U and in CoNLL-2012: `(3(4)` ... `3)`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from headscope.corpus.example import Mention
 from headscope.errors import InputError
 
 BRACKET = re.compile(r"(\()?([^()]+)(\))?")
-PART = re.compile(r"\[\d+/\d+\]$")  # e1[1/2]: the first part of a mention that is interrupted
+PART = re.compile(r"\[\d+/\d+\]$")  # e1[1/2]: the first part of a discontinuous mention
 
 
 def chain_field(header: str) -> int:
-    """Which field of a bracket names the chain, from `# global.Entity = ...`; the first by default.
+    """The field of a bracket that names the chain, from `# global.Entity = ...` (default: first).
 
     >>> chain_field("eid-etype-head-other"), chain_field("entity-GRP-infstat"), chain_field("")
     (0, 1, 0)
@@ -23,7 +23,7 @@ def chain_field(header: str) -> int:
 
 
 class Brackets:
-    """Collects the mentions of a sentence, in order of their end."""
+    """Collects the bracketed mentions of a sentence, ordered by where they end."""
 
     def __init__(self, path: Path, field: int = 0) -> None:
         self.path, self.field = path, field
@@ -31,22 +31,22 @@ class Brackets:
         self.closed: list[Mention] = []
 
     def read(self, text: str, start: int, end: int, line: int) -> None:
-        """Read what stands at one word, or between two (an empty node: start is end)."""
+        """Read the brackets at a word, or at an empty node (`start` equals `end`)."""
         for bracket in BRACKET.finditer(text):
             fields = bracket[2].split("-")
             name = fields[self.field] if len(fields) > self.field else fields[0]
             if bracket[1]:
                 self.opened.append((start, name, line))
             if bracket[3]:
-                begun = next((one for one in reversed(self.opened) if one[1] == name), None)
-                if begun is None:
-                    raise InputError(f"mention {name} ends but never began", self.path, line)
-                self.opened.remove(begun)
-                if begun[0] < end:  # else it has no word
-                    self.closed.append(Mention(begun[0], end, PART.sub("", name)))
+                opening = next((entry for entry in reversed(self.opened) if entry[1] == name), None)
+                if opening is None:
+                    raise InputError(f"mention {name} ends but never begins", self.path, line)
+                self.opened.remove(opening)
+                if opening[0] < end:  # else it contains no word
+                    self.closed.append(Mention(opening[0], end, PART.sub("", name)))
 
     def mentions(self) -> tuple[Mention, ...]:
-        """All mentions; one that is still open is an error."""
+        """All mentions of the sentence; raises an error if one is still open."""
         if self.opened:
             _, chain, line = self.opened[0]
             raise InputError(f"mention {chain} begins but never ends", self.path, line)

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line with `text` or `words`, and what is known about it."""
+"""JSON lines: one object per line, with `text` or `words` and optional annotation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headscope.errors import InputError
 
 @reader("jsonl", ".jsonl", ".json")
 def read_jsonl(path: Path) -> Iterator[Example]:
-    """One object a line: `text` or `words`, optionally `pair`, `id`, `document`, `label`, `links`.
+    """JSON lines: `text` or `words`, optionally `pair`, `id`, `document`, `label`, `links`.
 
-    `links` is a list of [from, to, "label"], by word position from 0, and needs `words`; the
-    words of a `pair` that is a list are counted on from those of the first text.
+    `links` is a list of [from, to, "label"] with word positions from 0, and needs `words`. If
+    `pair` is a list of words, their positions continue those of the first text.
     """
     for number, line in lines(path):
         if not line.strip():
@@ -30,20 +30,22 @@ def read_jsonl(path: Path) -> Iterator[Example]:
                 f"not JSON: {error.msg} at column {error.colno}", path, number
             ) from None
         if not isinstance(record, dict):
-            raise InputError("not an object in braces", path, number)
+            raise InputError("not a JSON object", path, number)
         yield _example(record, path, number)
 
 
 def _example(record: dict[str, Any], path: Path, number: int) -> Example:
     words, text, pair = record.get("words", []), record.get("text", ""), record.get("pair")
     if not isinstance(text, str) or not (pair is None or isinstance(pair, str | list)):
-        raise InputError("`text` and `pair` must be strings (or `pair` a list)", path, number)
+        raise InputError(
+            "`text` and `pair` must be strings (or `pair` a list of words)", path, number
+        )
     if not _strings(words) or (isinstance(pair, list) and not _strings(pair)):
         raise InputError("`words` must be a list of strings", path, number)
     if not text.strip() and not any(word.strip() for word in words):
-        raise InputError('neither "text" nor "words" has anything in it', path, number)
+        raise InputError("`text` and `words` are both missing or empty", path, number)
     if words and isinstance(pair, str):
-        raise InputError("`words` needs a `pair` that is a list of words too", path, number)
+        raise InputError("with `words`, `pair` must be a list of words too", path, number)
     size = len(words) + (len(pair) if isinstance(pair, list) else 0)
     return Example(
         str(record.get("id", number)),

@@ -1,4 +1,4 @@
-"""Plain text: a line is an example; or two paragraphs that follow each other, as Clark fed them."""
+"""Plain text: one example per line, pairs of consecutive paragraphs, or one file per review."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headscope.errors import InputError
 
 @reader("text", ".txt")
 def read_text(path: Path) -> Iterator[Example]:
-    """One text a line; empty lines are passed over; the id is the line's number."""
+    """One text per line; empty lines are skipped; the id is the line number."""
     for number, line in lines(path):
         if line.strip():
             yield Example(str(number), text=line.strip())
@@ -21,30 +21,30 @@ def read_text(path: Path) -> Iterator[Example]:
 
 @reader("paragraph-pairs")
 def read_paragraph_pairs(path: Path) -> Iterator[Example]:
-    """Two consecutive paragraphs (lines) as a pair, none used twice (Clark et al. 2019, section 3).
+    """Pairs of consecutive paragraphs (lines), without overlap (Clark et al. 2019, section 3).
 
-    A heading of the WikiText kind (` = Title = `) or an empty line alone does not make a
-    paragraph; a heading of the first level starts a new document, which no pair crosses.
+    WikiText headings (` = Title = `) and empty lines are not paragraphs. A top-level heading
+    starts a new document, and no pair spans two documents.
     """
-    document, waiting = None, None
+    document, first = None, None
     for number, line in lines(path):
         paragraph = line.strip()
         if paragraph.startswith("= ") and paragraph.endswith(" ="):
             if not paragraph.startswith("= ="):
-                document, waiting = paragraph.strip("= "), None
-        elif paragraph and waiting is None:
-            waiting = paragraph
+                document, first = paragraph.strip("= "), None
+        elif paragraph and first is None:
+            first = paragraph
         elif paragraph:
-            yield Example(str(number), text=waiting or "", pair=paragraph, document=document)
-            waiting = None
+            yield Example(str(number), text=first or "", pair=paragraph, document=document)
+            first = None
 
 
 @reader("imdb")
 def read_imdb(path: Path) -> Iterator[Example]:
-    """A folder with the folders `pos` and `neg`, one review a file (IMDB's layout)."""
+    """IMDB's layout: the folders `pos` and `neg` with one review per file."""
     for label in ("neg", "pos"):
         if not (path / label).is_dir():
-            raise InputError(f"no folder {label!r} in it", path)
+            raise InputError(f"no subfolder {label!r}", path)
         for file in sorted((path / label).glob("*.txt")):
             review = " ".join(line for _, line in lines(file)).replace("<br />", " ").strip()
             if not review:

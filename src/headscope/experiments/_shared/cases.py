@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from headscope._util.progress import Progress
 from headscope.analyses import describe_class
 from headscope.corpus import BUCKETS, bucket_of
-from headscope.evidence import Harvest, Layout, Statistic
+from headscope.evidence import Layout, ShardResult, Statistic
 from headscope.experiments._shared.identity import model_record, task_record
 from headscope.experiments.base import Experiment, versions
 from headscope.experiments.scan.gather import corpus_record
@@ -28,9 +28,9 @@ class CaseExperiment(Experiment):
     """A task's cases in a random order, in shards, and what was gathered from those done.
 
     Attributes:
-        column: of the harvest, that has a row for every case.
+        column: the column of a shard's result that has one row per case.
         max_length: pieces that texts are cut to.
-        harvest: after `run_cases`, what all cases gave.
+        merged: after `run_cases`, the merged results of all shards.
     """
 
     column: ClassVar[str]
@@ -74,15 +74,15 @@ class CaseExperiment(Experiment):
         """
         title = title or f"{self.model.name} on {self.task.name}"
         self.progress.begin(title, len(self.cases))
-        self.harvest = run(self.parts, self.work, folder, part, self)
+        self.merged = run(self.parts, self.work, folder, part, self)
         self.progress.end()
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """Count what an earlier process had done as done."""
-        self.progress.advance(len(harvest.columns[self.column]))
+        self.progress.advance(len(result.columns[self.column]))
 
     @abstractmethod
-    def work(self, cases: list[Case]) -> Harvest:
+    def work(self, cases: list[Case]) -> ShardResult:
         """What some cases give."""
 
     @property

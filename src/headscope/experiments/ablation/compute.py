@@ -17,8 +17,8 @@ from torch import Tensor
 from headscope._util.naming import head_name, parse_heads
 from headscope._util.progress import Progress
 from headscope.corpus import Budget
-from headscope.evidence import Harvest
-from headscope.evidence.interval import corrected
+from headscope.evidence import ShardResult
+from headscope.evidence.interval import benjamini_hochberg
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Paired, Resamples
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
@@ -192,9 +192,9 @@ class Ablation(Experiment):
         tokens = min(256, max(128, tokens))
         return Budget(tokens, tokens * 128)
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """Take up what an earlier process had done."""
-        earlier, at = harvest.columns[PREDICTIONS], 0
+        earlier, at = result.columns[PREDICTIONS], 0
         for part in self.parts:
             if at == len(earlier):
                 break
@@ -202,7 +202,7 @@ class Ablation(Experiment):
             at += len(part)
         self.progress.advance(self.done.size)
 
-    def work(self, cases: list[Case]) -> Harvest:
+    def work(self, cases: list[Case]) -> ShardResult:
         """Predictions of the intact model and of every variant that is still in question."""
         if self.how is Replacement.MEAN and self.means is None:
             self.means = mean_outputs(self.model, self.task, self.cases, self.budget)
@@ -233,9 +233,9 @@ class Ablation(Experiment):
                 found[:, place + 1] = self.task.predict(self.model, cases, self.budget)
             self.progress.advance(len(cases))
         self.take(found)
-        harvest = Harvest()
-        harvest.columns[PREDICTIONS] = found
-        return harvest
+        result = ShardResult()
+        result.columns[PREDICTIONS] = found
+        return result
 
     def _split(self) -> tuple[dict[int, list[tuple[int, list[int]]]], list[int]]:
         """Variants in question: those of one layer by layer, and the others."""
@@ -293,7 +293,7 @@ class Ablation(Experiment):
             effects = self._effects(metric)
             for unit in dict.fromkeys(row.unit for row in effects):
                 same = [row for row in effects if row.unit == unit]
-                chances = corrected(np.array([row.p for row in same]))
+                chances = benjamini_hochberg(np.array([row.p for row in same]))
                 rows += [
                     self._judged(metric, row, float(q))
                     for row, q in zip(same, chances, strict=True)

@@ -15,7 +15,7 @@ from headscope._util.progress import Progress
 from headscope.analyses import Analysis, choose, describe_class
 from headscope.corpus import BUCKETS, Corpus, Pieces
 from headscope.errors import HeadscopeError, ModelError
-from headscope.evidence import HEADS, Harvest, Layout, Mean, Statistic, Tally, Unit, head_rows
+from headscope.evidence import HEADS, Layout, Mean, ShardResult, Statistic, Tally, Unit, head_rows
 from headscope.evidence.example_tables import ARCS
 from headscope.experiments._shared.identity import model_record
 from headscope.experiments.base import Experiment
@@ -80,9 +80,9 @@ class Comparison(Experiment):
             step = Lockstep(passes)
             title = f"{lead.corpus.name}, {len(self.models)} models"
             lead.progress.begin(title, lead.survey.examples)
-            harvest = run(lead.shards(), step.work, folder, number, step)
+            result = run(lead.shards(), step.work, folder, number, step)
             lead.progress.end()
-            add_lockstep(builder, step, harvest)
+            add_lockstep(builder, step, result)
         builder.left_out = {plan.corpus.name: plan.left_out for plan in self.plans}
         builder.seconds = round(time.perf_counter() - begun, 1)
         builder.threads = torch.get_num_threads()
@@ -104,20 +104,20 @@ class Lockstep:
         """The pass of the model that the others are compared with."""
         return self.passes[BASE]
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """What an earlier process had done counts as done."""
-        self.lead.skip(harvest)
+        self.lead.skip(result)
 
-    def work(self, shard: list[Pieces]) -> Harvest:
+    def work(self, shard: list[Pieces]) -> ShardResult:
         """Watch all models read one shard."""
-        harvest = Harvest()
+        result = ShardResult()
         replicas = zip(*(each.replicas for each in self.passes.values()), strict=False)
         workers = [dict(zip(self.passes, models, strict=True)) for models in replicas]
         for part in map_parallel(workers, self.lead.batches(shard), self._read):
-            harvest.merge(part)
-        return harvest
+            result.merge(part)
+        return result
 
-    def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> Harvest:
+    def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> ShardResult:
         """Watch models read some batches, one after the other."""
         shard = [pieces for texts in batches.items for pieces in texts]
         similarity = Similarity(Layout(BUCKETS, self.lead.model.layers, self.lead.model.heads))
@@ -136,26 +136,26 @@ class Lockstep:
                 for tap in taps:
                     tap.forward(batch)
                 self.lead.progress.advance(len(texts))
-        harvest = Harvest()
+        result = ShardResult()
         for role, each in watching.items():
-            harvest.merge(each.reap(f"{role} "))
-        harvest.tallies[CHANGE] = similarity.mean.tally
-        harvest.counts["examples"] = len(shard)
-        return harvest
+            result.merge(each.collect(f"{role} "))
+        result.tallies[CHANGE] = similarity.mean.tally
+        result.counts["examples"] = len(shard)
+        return result
 
 
-def add_lockstep(builder: ResultBuilder, step: Lockstep, harvest: Harvest) -> None:
+def add_lockstep(builder: ResultBuilder, step: Lockstep, result: ShardResult) -> None:
     """Add the numbers of every model, and what differs between the first two."""
     corpus = step.lead.corpus.name
-    analyses = {role: each.restore(harvest, f"{role} ") for role, each in step.passes.items()}
+    analyses = {role: each.restore(result, f"{role} ") for role, each in step.passes.items()}
     for same in zip(*analyses.values(), strict=True):
         _add_analysis(builder, dict(zip(analyses, same, strict=True)), corpus)
     if (corpus, BASE) not in builder.corpora:  # texts come before windows
-        statistic = similarity_statistic(harvest.tallies[CHANGE])
+        statistic = similarity_statistic(result.tallies[CHANGE])
         builder.add_rows(HEADS, head_rows([statistic], CHANGE, corpus, DIFFERENCE))
     builder.add_rows(ARCS)  # examples of best heads are left to scans of one model
     for role, each in step.passes.items():
-        add_corpus(builder, each, role, harvest, analyses[role], f"{role} ")
+        add_corpus(builder, each, role, result, analyses[role], f"{role} ")
 
 
 def _add_analysis(builder: ResultBuilder, analyses: dict[str, Analysis], corpus: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from headscope._util.naming import layer_head_pairs
 from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, PruningRow
 from headscope.experiments._shared.held_out import HeldOut
 from headscope.experiments._shared.identity import model_record, task_record
@@ -23,7 +23,7 @@ from headscope.runs import ResultBuilder, RunFolder, Study, run
 from headscope.tasks import Task
 
 CHANCE, OPEN, PREDICTIONS = "chance", "open", "predictions"
-"""Columns of the harvest, a row for each seed and penalty."""
+"""Columns of the result, a row for each seed and penalty."""
 
 
 class GatePaths(Experiment):
@@ -82,42 +82,42 @@ class GatePaths(Experiment):
         """Train the gates and turn their states into tables."""
         title = f"{self.model.name} on {self.parts[TEST].name}: gates"
         self.progress.begin(title, self.gating.cost * len(self.seeds))
-        harvest = run(self.seeds, self.work, folder, 0, self)
+        result = run(self.seeds, self.work, folder, 0, self)
         self.progress.end()
         builder = ResultBuilder()
-        builder.add_rows(GATES, self._gate_rows(harvest))
-        builder.add_rows(PRUNING, self._curve(harvest))
+        builder.add_rows(GATES, self._gate_rows(result))
+        builder.add_rows(PRUNING, self._curve(result))
         builder.summarise(GatesSummary(self.data.scores(), self.data.sizes))
         return builder
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """Count what an earlier process had done as done."""
-        paths = len(harvest.columns[OPEN]) // len(self.schedule.penalties)
+        paths = len(result.columns[OPEN]) // len(self.schedule.penalties)
         self.progress.advance(paths * self.gating.cost)
 
-    def work(self, seed: int) -> Harvest:
+    def work(self, seed: int) -> ShardResult:
         """One path, and the predictions by the heads that are open at each penalty."""
-        harvest, steps = Harvest(), self.gating.path(seed)
-        harvest.columns[CHANCE] = np.array([step.chance.ravel() for step in steps])
-        harvest.columns[OPEN] = np.array([step.open.ravel() for step in steps], dtype=float)
+        result, steps = ShardResult(), self.gating.path(seed)
+        result.columns[CHANCE] = np.array([step.chance.ravel() for step in steps])
+        result.columns[OPEN] = np.array([step.open.ravel() for step in steps], dtype=float)
         closed = [
             layer_head_pairs(np.flatnonzero(~step.open).tolist(), self.model.heads)
             for step in steps
         ]
-        harvest.columns[PREDICTIONS] = np.array(
+        result.columns[PREDICTIONS] = np.array(
             [
                 self.data.predict_without(heads, TEST, step.model)
                 for heads, step in zip(closed, steps, strict=True)
             ]
         )
-        return harvest
+        return result
 
     def _seeds_and_penalties(self) -> list[tuple[int, float]]:
         return [(seed, penalty) for seed in self.seeds for penalty in self.schedule.penalties]
 
-    def _gate_rows(self, harvest: Harvest) -> Iterator[GateRow]:
+    def _gate_rows(self, result: ShardResult) -> Iterator[GateRow]:
         """One row per seed, penalty and head."""
-        task, heads, columns = self.parts[TEST].name, self.model.heads, harvest.columns
+        task, heads, columns = self.parts[TEST].name, self.model.heads, result.columns
         for (seed, penalty), chance, opened in zip(
             self._seeds_and_penalties(), columns[CHANCE], columns[OPEN], strict=True
         ):
@@ -127,9 +127,9 @@ class GatePaths(Experiment):
                     task, seed, penalty, layer, head, float(chance[place]), bool(opened[place])
                 )
 
-    def _curve(self, harvest: Harvest) -> Iterator[PruningRow]:
+    def _curve(self, result: ShardResult) -> Iterator[PruningRow]:
         """The metrics by the open heads, one row per seed, penalty and metric."""
-        columns = harvest.columns
+        columns = result.columns
         for (seed, _), opened, predictions in zip(
             self._seeds_and_penalties(), columns[OPEN], columns[PREDICTIONS], strict=True
         ):

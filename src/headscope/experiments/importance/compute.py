@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from headscope.evidence import Harvest, Layout, Statistic, Tally, Unit
+from headscope.evidence import Layout, ShardResult, Statistic, Tally, Unit
 from headscope.evidence.paired import Resamples
 from headscope.experiments._shared.cases import CaseExperiment, Measured
 from headscope.experiments._shared.loss_gradients import BATCH, Gradients, gradients_of_loss
@@ -68,7 +68,7 @@ class Importance(CaseExperiment):
         builder.summarise(ImportanceSummary(self.stability()))
         return builder
 
-    def work(self, cases: list[Case]) -> Harvest:
+    def work(self, cases: list[Case]) -> ShardResult:
         """Derivatives of some cases."""
         heads = self.model.layers * self.model.heads
         gates, by_role = np.empty((len(cases), heads)), Gradients(self.layout)
@@ -77,20 +77,20 @@ class Importance(CaseExperiment):
             gates[list(batch.places)] = gradients.gates.flatten(1).double().cpu().numpy()
             by_role.add(gradients, batch)
             self.progress.advance(len(batch.cases))
-        harvest = Harvest()
-        harvest.columns[GATES] = gates
-        harvest.tallies |= by_role.tallies if self.attention else {}
-        return harvest
+        result = ShardResult()
+        result.columns[GATES] = gates
+        result.tallies |= by_role.tallies if self.attention else {}
+        return result
 
     @cached_property
     def sizes(self) -> Floats:
         """After all shards: (case, head) absolute derivatives."""
-        return np.abs(self.harvest.columns[GATES])
+        return np.abs(self.merged.columns[GATES])
 
     def gradients(self) -> Gradients:
         """After all shards: the magnitudes by attention."""
         found = Gradients(self.layout)
-        found.magnitude, found.even = (self.harvest.tallies[name] for name in ("magnitude", "even"))
+        found.magnitude, found.even = (self.merged.tallies[name] for name in ("magnitude", "even"))
         return found
 
     def statistics(self) -> list[Statistic]:

@@ -63,17 +63,17 @@ class Look:
         import numpy as np
 
         from headscope._util.naming import head_name
-        from headscope.corpus.shown import SHOWN
+        from headscope.corpus.display import MAX_TOKENS
         from headscope.report.page import look_page
 
-        levels = np.round(self.maps[:, :, :SHOWN, :SHOWN] * 255).astype(np.uint8)
+        levels = np.round(self.maps[:, :, :MAX_TOKENS, :MAX_TOKENS] * 255).astype(np.uint8)
         layers, heads = levels.shape[:2]
         maps = {
             head_name(layer, head): base64.b64encode(levels[layer, head].tobytes()).decode()
             for layer in range(layers)
             for head in range(heads)
         }
-        text = {"id": self.title, "tokens": list(self.tokens[:SHOWN]), "maps": maps}
+        text = {"id": self.title, "tokens": list(self.tokens[:MAX_TOKENS]), "maps": maps}
         return look_page(self.title, heads, text)
 
     def save(self, path: Path | str) -> Path:

@@ -89,7 +89,7 @@ def probe(
         words = {word for some in parts.values() for one in some for word in one.words}
         known = None if path is None else read_vectors(path, words)
         if known is not None:
-            found = sum(known.place(word) is not None for word in words) / len(words)
+            found = sum(known.row_of(word) is not None for word in words) / len(words)
             shown.say(f"{known.name}: vectors of {known.size} numbers for {found:.1%} of the words")
         folder = None if out is None else Path(out)
         work = Parsing(model, parts, known, seeds, seed, labels, cache, folder, shown)
@@ -120,7 +120,7 @@ def _work(work: Parsing, corpus: str, folder: RunFolder | None) -> Results:
     shown.say(", ".join(f"{name}: {size:,} sentences" for name, size in sizes.items()))
     shown.begin(f"{work.model.name} on {corpus}: probes", work.cost)
     try:
-        work.harvest = run(JOBS, work.work, folder, 0, work)
+        work.merged = run(JOBS, work.work, folder, 0, work)
     finally:
         work.close()
     shown.end()

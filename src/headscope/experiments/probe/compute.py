@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import BUCKETS, bucket_of, stable_hash
-from headscope.corpus.vectors import Vectors
-from headscope.evidence import Harvest, Layout, Statistic, Tally, Unit, estimate
+from headscope.corpus.vectors import WordVectors
+from headscope.evidence import Layout, ShardResult, Statistic, Tally, Unit, estimate
 from headscope.experiments.probe import sentences as trees
 from headscope.experiments.probe.labels import Labeller, label, labelled, right_labels
 from headscope.experiments.probe.probes import KINDS, Attention, AttentionAndWords
@@ -55,7 +55,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """Its name in a harvest."""
+        """Its name in a result."""
         return f"{self.kind} | {self.weights} | {self.task}"
 
 
@@ -87,7 +87,7 @@ class Parsing:
 
     model: Model
     parts: dict[str, list[Sentence]]
-    vectors: Vectors | None
+    vectors: WordVectors | None
     seeds: int = 3
     seed: int = 0
     labels: bool = False
@@ -96,7 +96,7 @@ class Parsing:
     progress: Progress = field(default_factory=NoProgress)
 
     def __post_init__(self) -> None:
-        self.harvest = Harvest()
+        self.merged = ShardResult()
         self._maps: tuple[str, dict[str, Part]] = ("", {})
         self._files = ExitStack()
         self._labellers: dict[str, Labeller] = {}
@@ -122,9 +122,9 @@ class Parsing:
         """Trainings of a probe that all jobs ask for, the maps not counted."""
         return len(JOBS) * self.seeds
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """What an earlier process had done counts as done."""
-        self.progress.advance(harvest.counts["trained"])
+        self.progress.advance(result.counts["trained"])
 
     def part(self, weights: str, name: str) -> Part:
         """A part with the attention of a model; that of one model is kept at a time."""
@@ -150,25 +150,25 @@ class Parsing:
             return self.model
         return reinitialise(self.model, self.seed, embeddings=weights == LAYERS)
 
-    def work(self, job: Job) -> Harvest:
+    def work(self, job: Job) -> ShardResult:
         """Train a probe with every seed and try it on the test part."""
         weights = TRAINED if job.weights == NONE else job.weights
         parts = (self.part(weights, "train"), self.part(weights, "dev"))
         test = self.part(weights, "test")
         gold: Gold = trees.control if job.task == CONTROL else trees.dependencies
         first = tuned(job.kind, parts, gold, self.seed)
-        harvest, found = Harvest(), []
+        result, found = ShardResult(), []
         runs = [(first, seed) for seed in range(self.seed, self.seed + self.seeds)]
         for one in train(job.kind, parts, gold, runs):
-            found.append(self._tried(job, one, test, gold, harvest))
-            harvest.counts["trained"] += 1
+            found.append(self._tried(job, one, test, gold, result))
+            result.counts["trained"] += 1
             self.progress.advance(1)
-        harvest.columns[job.key] = np.mean(found, 0)
-        words = max(1, int(harvest.columns[job.key][:, 0].sum()))
-        harvest.columns[f"{job.key} seeds"] = np.array([one[:, 1].sum() / words for one in found])
-        return harvest
+        result.columns[job.key] = np.mean(found, 0)
+        words = max(1, int(result.columns[job.key][:, 0].sum()))
+        result.columns[f"{job.key} seeds"] = np.array([one[:, 1].sum() / words for one in found])
+        return result
 
-    def _tried(self, job: Job, one: Trained, test: Part, gold: Gold, harvest: Harvest) -> Floats:
+    def _tried(self, job: Job, one: Trained, test: Part, gold: Gold, result: ShardResult) -> Floats:
         """(sentence, 4) words that count; right by argmax, as trees, with their relations."""
         made = np.zeros((len(test.maps.sentences), 4))
         heads: dict[int, Ints] = {}
@@ -184,7 +184,7 @@ class Parsing:
                 made[place, 3] = right_labels(sentence, heads[place], names[place])
         if job.task == UAS and job.weights == TRAINED and one.probe.looks:
             probe = cast(Attention | AttentionAndWords, one.probe)
-            self._used(job, probe, test, harvest)
+            self._used(job, probe, test, result)
         return made
 
     def _labeller(self, weights: str) -> Labeller:
@@ -194,7 +194,7 @@ class Parsing:
         return self._labellers[weights]
 
     def _used(
-        self, job: Job, probe: Attention | AttentionAndWords, test: Part, harvest: Harvest
+        self, job: Job, probe: Attention | AttentionAndWords, test: Part, result: ShardResult
     ) -> None:
         layers, heads = self.model.layers, self.model.heads
         sums = np.zeros((BUCKETS, layers, heads, 2))
@@ -204,18 +204,18 @@ class Parsing:
             sums[bucket] += added.reshape(layers, heads, 2)
             counts[bucket] += words
         tally = Tally.of(sums, counts)
-        if job.key in harvest.tallies:
-            harvest.tallies[job.key].merge(tally)
+        if job.key in result.tallies:
+            result.tallies[job.key].merge(tally)
         else:
-            harvest.tallies[job.key] = tally
+            result.tallies[job.key] = tally
 
     def statistics(self) -> list[Statistic]:
         """After all jobs: which heads the probes use."""
         layout = Layout(BUCKETS, self.model.layers, self.model.heads)
-        jobs = [job for job in JOBS if job.key in self.harvest.tallies]
+        jobs = [job for job in JOBS if job.key in self.merged.tallies]
         made = []
         for place, direction in enumerate(USE):
-            tallies = [self.harvest.tallies[job.key].part(slice(place, place + 1)) for job in jobs]
+            tallies = [self.merged.tallies[job.key].part(slice(place, place + 1)) for job in jobs]
             both = Tally.of(
                 np.concatenate([one.sums for one in tallies], -1),
                 np.concatenate([one.counts for one in tallies], -1),
@@ -236,8 +236,8 @@ class Parsing:
         """After all jobs: every probe and baseline with its score on the test part."""
         made: list[Row] = []
         for job in JOBS:
-            found = self.harvest.columns[job.key]
-            spread = self.harvest.columns[f"{job.key} seeds"]
+            found = self.merged.columns[job.key]
+            spread = self.merged.columns[f"{job.key} seeds"]
             measures = {job.task: 1}
             if job.task == UAS:
                 measures |= {TREE: 2}
@@ -248,8 +248,8 @@ class Parsing:
                     row["spread"] = float(spread.std(ddof=1)) if len(spread) > 1 else None
                 made.append(row)
             other = f"{job.kind} | {job.weights} | {CONTROL}"
-            if job.task == UAS and other in self.harvest.columns:
-                gap = found[:, 1] - self.harvest.columns[other][:, 1]
+            if job.task == UAS and other in self.merged.columns:
+                gap = found[:, 1] - self.merged.columns[other][:, 1]
                 made.append(
                     self._row(job.kind, job.weights, SELECTIVITY, gap, found[:, 0], share=False)
                 )

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.corpus import Budget, plan
+from headscope.corpus import Budget, plan_batches
 from headscope.errors import HeadscopeError
 from headscope.experiments.probe.sentences import Sentence
 from headscope.model import Model
@@ -64,7 +64,7 @@ class WordMaps:
     ) -> None:
         self.model, self.sentences = model, sentences
         self.heads = model.layers * model.heads
-        self.groups = plan([len(one) for one in sentences], TOGETHER)
+        self.groups = plan_batches([len(one) for one in sentences], TOGETHER)
         self._file = file
         self._starts: dict[int, int] = {}
         self._fill(room)

@@ -107,7 +107,7 @@ class Pruning(Experiment):
             f"{sizes.choice:,} examples to choose by, {sizes.test:,} others to state the loss"
         )
         self.progress.begin(f"{self.model.name} on {self.parts[TEST].name}", curves.cost)
-        curves.harvest = run(curves.selections, curves.work, folder, 0, curves)
+        curves.merged = run(curves.selections, curves.work, folder, 0, curves)
         self.progress.end()
 
     def _measure(self, pruned: Model, gone: Order) -> PrunedModel:

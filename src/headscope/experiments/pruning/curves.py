@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headscope._util.naming import layer_head_pairs
 from headscope._util.progress import NoProgress, Progress
-from headscope.evidence import Harvest
+from headscope.evidence import ShardResult
 from headscope.experiments._shared.head_curves import CHOICE, TEST, PruningRow
 from headscope.experiments._shared.held_out import HeldOut
 from headscope.experiments.gates.schedule import Schedule
@@ -38,14 +38,14 @@ class PruningCurves:
     Attributes:
         selections: heads are removed by the first; the others are for comparison.
         points: numbers of heads kept, at which the task is evaluated.
-        harvest: after all work, orders and predictions.
+        result: after all work, orders and predictions.
     """
 
     data: HeldOut
     selections: list[Selection]
     schedule: Schedule = field(default_factory=Schedule)
     progress: Progress = field(default_factory=NoProgress)
-    harvest: Harvest = field(default_factory=Harvest)
+    result: ShardResult = field(default_factory=ShardResult)
 
     def __post_init__(self) -> None:
         self.points = sorted({round(share * self.data.total) for share in SHARES})
@@ -70,26 +70,26 @@ class PruningCurves:
         """The parts of the data that a selection is evaluated on."""
         return (TEST, CHOICE) if selection == self.by else (TEST,)
 
-    def skip(self, harvest: Harvest) -> None:
+    def skip(self, result: ShardResult) -> None:
         """Count what an earlier process had done as done."""
         for selection in self.selections:
             names = [_order(selection), *(_predictions(selection, part) for part in (TEST, CHOICE))]
-            orders, *evaluated = (harvest.columns.get(name, ()) for name in names)
+            orders, *evaluated = (result.columns.get(name, ()) for name in names)
             self.progress.advance(bool(len(orders)) + sum(len(each) for each in evaluated))
 
-    def work(self, selection: Selection) -> Harvest:
+    def work(self, selection: Selection) -> ShardResult:
         """The order that a selection gives, and the predictions along it."""
-        harvest, orders = Harvest(), self._orders(selection)
+        result, orders = ShardResult(), self._orders(selection)
         self.progress.advance(1)
-        harvest.columns[_order(selection)] = np.array(orders, dtype=float)
+        result.columns[_order(selection)] = np.array(orders, dtype=float)
         for part in self._parts(selection):
             predictions = [
                 self._predict_without(order[: self.data.total - kept], part)
                 for order in orders
                 for kept in self.points
             ]
-            harvest.columns[_predictions(selection, part)] = np.array(predictions)
-        return harvest
+            result.columns[_predictions(selection, part)] = np.array(predictions)
+        return result
 
     def _orders(self, selection: Selection) -> list[Order]:
         """One order; of random ones, several."""
@@ -108,13 +108,13 @@ class PruningCurves:
 
     def orders(self, selection: Selection) -> list[Order]:
         """After all work: the orders of a selection."""
-        return [[int(head) for head in order] for order in self.harvest.columns[_order(selection)]]
+        return [[int(head) for head in order] for order in self.merged.columns[_order(selection)]]
 
     def losses(self) -> dict[int, float]:
         """After all work: by heads kept, what the metric loses on the choosing data, the most
         heads first.
         """
-        predictions = self.harvest.columns[_predictions(self.by, CHOICE)]
+        predictions = self.merged.columns[_predictions(self.by, CHOICE)]
         return {
             kept: -self.data.effect(each, CHOICE).delta * self.data.metric.better
             for kept, each in sorted(zip(self.points, predictions, strict=True), key=_kept)[::-1]
@@ -142,7 +142,7 @@ class PruningCurves:
         """After all work: one row per selection, part, draw, number of heads kept and metric."""
         for selection in self.selections:
             for part in self._parts(selection):
-                stored = self.harvest.columns[_predictions(selection, part)]
+                stored = self.merged.columns[_predictions(selection, part)]
                 for place, predictions in enumerate(stored):
                     draw, point = divmod(place, len(self.points))
                     for change in self.data.score_changes(predictions, part):
@@ -159,12 +159,12 @@ class PruningCurves:
 
 
 def _order(selection: Selection) -> str:
-    """The column of the harvest with a selection's orders."""
+    """The column of the result with a selection's orders."""
     return f"order {selection}"
 
 
 def _predictions(selection: Selection, part: str) -> str:
-    """The column of the harvest with the predictions along a selection's orders."""
+    """The column of the result with the predictions along a selection's orders."""
     return f"predictions {part} {selection}"
 
 

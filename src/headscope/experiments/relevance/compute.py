@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headscope.analyses.confidence import Confidence
 from headscope.corpus import Conventions, Survey
 from headscope.errors import ModelError
-from headscope.evidence import Harvest, Statistic, Tally, Unit
+from headscope.evidence import ShardResult, Statistic, Tally, Unit
 from headscope.experiments._shared.cases import CaseExperiment
 from headscope.experiments._shared.loss_gradients import BATCH, gradients_of_loss
 from headscope.experiments.importance.compute import GATES, Importance, statistic
@@ -23,7 +23,7 @@ from headscope.tasks import Case, CaseBatch, Task
 
 Floats = NDArray[np.float64]
 RELEVANCE, PARTS = "relevance", "counted"
-"""Columns of the harvest: relevance by case and head; by shard and layer, where the score went."""
+"""Columns of the result: relevance by case and head; by shard and layer, where the score went."""
 MAX_LOST = 1e-3
 """Share of the score that may be lost on the way before the run is refused."""
 
@@ -70,7 +70,7 @@ class Relevance(CaseExperiment):
         builder.summarise(RelevanceSummary(self.score_parts()))
         return builder
 
-    def work(self, cases: list[Case]) -> Harvest:
+    def work(self, cases: list[Case]) -> ShardResult:
         """Relevance of some cases, and the gradients of their loss."""
         total = self.model.layers * self.model.heads
         relevance, gates = np.empty((len(cases), total)), np.empty((len(cases), total))
@@ -81,9 +81,9 @@ class Relevance(CaseExperiment):
             gradients = gradients_of_loss(self.model, self.task, batch, attention=False)
             gates[rows] = gradients.gates.flatten(1).double().cpu().numpy()
             self.progress.advance(len(rows))
-        harvest = Harvest()
-        harvest.columns = {RELEVANCE: relevance, GATES: gates, PARTS: parts}
-        return harvest
+        result = ShardResult()
+        result.columns = {RELEVANCE: relevance, GATES: gates, PARTS: parts}
+        return result
 
     def propagate(self, batch: CaseBatch, parts: Floats) -> Floats:
         """(case, head) relevance.
@@ -118,7 +118,7 @@ class Relevance(CaseExperiment):
     def score_parts(self) -> list[ScoreParts]:
         """After all shards: layer by layer, where the score went."""
         layers = []
-        for layer, parts in enumerate(self.harvest.columns[PARTS].sum(0)):
+        for layer, parts in enumerate(self.merged.columns[PARTS].sum(0)):
             lost = float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max())
             heads, residual, biases, epsilon = (parts[1:] / parts[0]).tolist()
             layers.append(ScoreParts(layer, heads, residual, biases, epsilon, lost))
@@ -126,7 +126,7 @@ class Relevance(CaseExperiment):
 
     def statistics(self) -> list[Statistic]:
         """Relevance, and its share of that of all heads."""
-        relevance = self.harvest.columns[RELEVANCE]
+        relevance = self.merged.columns[RELEVANCE]
         sizes, total = np.abs(relevance), relevance.shape[1]
         ones = np.ones((len(relevance), 1))
         everything = sizes.sum(1, keepdims=True)
@@ -150,7 +150,7 @@ class Relevance(CaseExperiment):
 
     def importance(self) -> list[Statistic]:
         """The importance of the heads on the same cases."""
-        sizes = np.abs(self.harvest.columns[GATES])
+        sizes = np.abs(self.merged.columns[GATES])
         return [statistic(sizes, self.buckets, self.layout)]
 
     def confidence(self) -> list[Statistic]:

@@ -86,9 +86,9 @@ class Scan(Experiment):
             random = " (random weights)" if each.model.weights == "random" else ""
             packed = " in windows" if each.inputs is Inputs.WINDOWS else ""
             each.progress.begin(f"{each.corpus.name}{packed}{random}", each.survey.examples)
-            harvest = run(each.shards(), each.work, folder, number, each)
+            result = run(each.shards(), each.work, folder, number, each)
             each.progress.end()
-            add_pass(builder, each, harvest)
+            add_pass(builder, each, result)
         for number, loss in enumerate(self.losses, len(self.passes)):
             loss.run_cases(folder, number, f"{loss.task.name}, gradients")
             builder.add_statistics(

@@ -10,44 +10,44 @@ import numpy as np
 
 from headscope.analyses import Analysis, Inputs, describe_class
 from headscope.corpus import Pieces, bucket_of
-from headscope.evidence import BestHead, Exemplars, Harvest
+from headscope.evidence import BestHead, Exemplars, ShardResult
 from headscope.evidence.example_tables import ARCS, MAPS, ArcsRow, MapRow
 from headscope.experiments.scan import maps
 from headscope.experiments.scan.passes import Pass
 from headscope.runs import CorpusRecord, ResultBuilder, WindowsRecord
 
 
-def add_pass(builder: ResultBuilder, each: Pass, harvest: Harvest) -> None:
+def add_pass(builder: ResultBuilder, each: Pass, result: ShardResult) -> None:
     """Add what a pass brought in."""
     place = (each.corpus.name, each.model.weights)
-    analyses = each.restore(harvest)
+    analyses = each.restore(result)
     for analysis in analyses:
         statistics = list(analysis.statistics())
         about = describe_class(type(analysis))
         best = builder.add_statistics(analysis.name, about, statistics, *place)
-        builder.add_rows(ARCS, _arcs(analysis, best, harvest))
+        builder.add_rows(ARCS, _arcs(analysis, best, result))
         builder.add_declared(analysis.tables, analysis.table_rows(*place))
-    add_corpus(builder, each, place[1], harvest, analyses)
+    add_corpus(builder, each, place[1], result, analyses)
 
 
 def add_corpus(
     builder: ResultBuilder,
     each: Pass,
     weights: str,
-    harvest: Harvest,
+    result: ShardResult,
     analyses: Sequence[Analysis],
     prefix: str = "",
 ) -> None:
     """Add what a pass was made on, and its maps.
 
     Args:
-        prefix: what stands before names in the harvest.
+        prefix: what every name in the result starts with.
     """
     place = (each.corpus.name, weights)
     if place not in builder.corpora:  # texts come before windows
-        stored = harvest.exemplars[f"{prefix}{maps.MAPS}"]
+        stored = result.exemplars[f"{prefix}{maps.MAPS}"]
         labelling = (
-            (analysis, harvest.exemplars.get(f"{prefix}{analysis.name} {maps.MAPS}"))
+            (analysis, result.exemplars.get(f"{prefix}{analysis.name} {maps.MAPS}"))
             for analysis in analyses
         )
         labels = next(((one, store) for one, store in labelling if store is not None), None)
@@ -124,13 +124,13 @@ def _maps(
             )
 
 
-def _arcs(analysis: Analysis, best: list[BestHead], harvest: Harvest) -> Iterator[ArcsRow]:
+def _arcs(analysis: Analysis, best: list[BestHead], result: ShardResult) -> Iterator[ArcsRow]:
     """What the best heads of an analysis do on the examples of their group."""
     for row in best:
         if row.statistic != analysis.example_statistic:
             continue
         for name in analysis.example_groups(row.group):
-            for exemplar in harvest.exemplars.get(f"{analysis.name} {name}", ()):
+            for exemplar in result.exemplars.get(f"{analysis.name} {name}", ()):
                 scene = analysis.render_example(exemplar, row)
                 yield ArcsRow(
                     row.corpus,

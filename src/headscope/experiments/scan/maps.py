@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.corpus import Pieces
-from headscope.corpus.shown import KEPT, SHOWN, chosen_for_maps, rank
+from headscope.corpus.display import MAX_TOKENS, NUM_MAPS, display_rank, select_for_maps
 from headscope.evidence import Exemplar, Exemplars
 from headscope.model.attention import Request, Rows, Seen, View
 
@@ -20,15 +20,15 @@ MAPS = "maps"
 class Maps:
     """Collects the maps of the texts of a shard that rank lowest."""
 
-    def __init__(self, shard: list[Pieces], kept: int = KEPT) -> None:
+    def __init__(self, shard: list[Pieces], kept: int = NUM_MAPS) -> None:
         self.store = Exemplars(kept)
-        self._chosen = {id(pieces): pieces for pieces in chosen_for_maps(shard, kept)}
+        self._chosen = {id(pieces): pieces for pieces in select_for_maps(shard, kept)}
         self._maps: dict[int, list[NDArray[np.uint8]]] = {key: [] for key in self._chosen}
 
     def ask(self, view: View) -> dict[str, Request]:
         """The whole maps of the chosen texts."""
         places = self._places(view)
-        return {"maps": Rows.whole(view, places, size=SHOWN)} if places else {}
+        return {"maps": Rows.whole(view, places, size=MAX_TOKENS)} if places else {}
 
     def _places(self, view: View) -> list[int]:
         pieces = enumerate(view.queries.pieces)
@@ -39,14 +39,16 @@ class Maps:
         levels = seen["maps"].mul(255).round().to(torch.uint8).cpu().numpy()
         for place, maps in zip(self._places(seen.view), levels, strict=True):
             pieces = seen.view.queries.pieces[place]
-            size = min(len(pieces), SHOWN)
+            size = min(len(pieces), MAX_TOKENS)
             self._maps[id(pieces)].append(maps[:, :size, :size])
 
     def finish(self, tokens: Callable[[Pieces], list[str]]) -> Exemplars:
         """The store; `tokens` gives the pieces of a text as a reader would write them."""
         for key, pieces in self._chosen.items():
-            shown = tuple(tokens(pieces)[:SHOWN])
+            shown = tuple(tokens(pieces)[:MAX_TOKENS])
             maps = np.stack(self._maps[key])
             record = {"tokens": list(shown)}
-            self.store.offer(Exemplar(rank(pieces), pieces.example.id, record, {"maps": maps}))
+            self.store.offer(
+                Exemplar(display_rank(pieces), pieces.example.id, record, {"maps": maps})
+            )
         return self.store

@@ -20,10 +20,10 @@ from headscope.corpus import (
     frequencies_from,
     marks_spaces,
     pack,
-    plan,
+    plan_batches,
 )
 from headscope.errors import InputError
-from headscope.evidence import Harvest, Layout
+from headscope.evidence import Layout, ShardResult
 from headscope.experiments.scan.maps import MAPS, Maps
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, WorkItems, map_parallel, replicas_of
@@ -114,16 +114,16 @@ class Pass:
         options_of = self.settings.options_of
         return [kind(layout, self.survey, options_of(kind)) for kind in self.kinds]
 
-    def skip(self, harvest: Harvest) -> None:
-        """What an earlier process had done counts as done."""
-        self.progress.advance(harvest.counts["examples"])
+    def skip(self, result: ShardResult) -> None:
+        """Count what an earlier process did as done."""
+        self.progress.advance(result.counts["examples"])
 
-    def work(self, shard: list[Pieces]) -> Harvest:
+    def work(self, shard: list[Pieces]) -> ShardResult:
         """Watch the model read one shard."""
-        harvest = Harvest()
+        result = ShardResult()
         for part in map_parallel(self.replicas, self.batches(shard), self._read):
-            harvest.merge(part)
-        return harvest
+            result.merge(part)
+        return result
 
     @cached_property
     def replicas(self) -> list[Model]:
@@ -132,10 +132,10 @@ class Pass:
 
     def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
         """The texts of a shard by like length."""
-        places = plan([len(pieces) for pieces in shard], self.settings.budget)
+        places = plan_batches([len(pieces) for pieces in shard], self.settings.budget)
         return [[shard[place] for place in some] for some in places]
 
-    def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> Harvest:
+    def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> ShardResult:
         """Watch a model read some batches."""
         shard = [pieces for some in batches.items for pieces in some]
         watching = Watching(self, shard)
@@ -143,24 +143,24 @@ class Pass:
             for some in batches:
                 tap.forward(model.batch(some))
                 self.progress.advance(len(some))
-        harvest = watching.reap()
-        harvest.counts["examples"] = len(shard)
-        return harvest
+        result = watching.collect()
+        result.counts["examples"] = len(shard)
+        return result
 
-    def restore(self, harvest: Harvest, prefix: str = "") -> list[Analysis]:
-        """The analyses with the tallies of a harvest."""
+    def restore(self, result: ShardResult, prefix: str = "") -> list[Analysis]:
+        """The analyses with the tallies of a result restored."""
         analyses = self.start()
         for analysis in analyses:
             start = f"{prefix}{analysis.name} "
             keys = {name: f"{start}{name}" for name in analysis.tallies}
-            analysis.restore({name: harvest.tallies[key] for name, key in keys.items()})
+            analysis.restore({name: result.tallies[key] for name, key in keys.items()})
         return analyses
 
     def seconds(self) -> float:
         """How long one reader would take, from a few texts spread over the first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
-        batches = plan([len(pieces) for pieces in sample], self.settings.budget)
+        batches = plan_batches([len(pieces) for pieces in sample], self.settings.budget)
         weighted = self.settings.norm_weighted
         with self.model.watch(*self.start(), norm_weighted=weighted) as tap:
             tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up
@@ -184,16 +184,16 @@ class Watching:
         """All who ask for something."""
         return [*self.analyses, self.maps]
 
-    def reap(self, prefix: str = "") -> Harvest:
-        """What they have brought in; `prefix` stands before every name."""
-        harvest = Harvest()
+    def collect(self, prefix: str = "") -> ShardResult:
+        """Collect the tallies and exemplars of all analyses; `prefix` starts every name."""
+        result = ShardResult()
         for one in self.analyses:
             named = {f"{prefix}{one.name} {key}": tally for key, tally in one.tallies.items()}
-            harvest.tallies |= named
+            result.tallies |= named
             for group, store in one.exemplars().items():
-                harvest.exemplars[f"{prefix}{one.name} {group}"] = store
-        harvest.exemplars[f"{prefix}{MAPS}"] = self.maps.finish(self.model.tokens)
-        return harvest
+                result.exemplars[f"{prefix}{one.name} {group}"] = store
+        result.exemplars[f"{prefix}{MAPS}"] = self.maps.finish(self.model.tokens)
+        return result
 
 
 def forecast(passes: list[Pass]) -> str:
