@@ -17,24 +17,32 @@ import headscope.experiments.probe.sentences as trees
 from headscope._util.progress import NoProgress
 from headscope.corpus import Example, read
 from headscope.corpus.vectors import WordVectors, read_vectors
-from headscope.errors import HeadscopeError, InputError
-from headscope.experiments.probe.compute import held_out, own_vectors
-from headscope.experiments.probe.labels import label, labelled
+from headscope.errors import HeadscopeError, InputError, RunError
+from headscope.evidence import ShardResult, Tally
+from headscope.experiments.probe.evaluation import head_use, sentence_scores, spanning_tree
+from headscope.experiments.probe.inputs import TreebankPart, own_vectors, temporary_file
+from headscope.experiments.probe.jobs import JOBS, JobResult
+from headscope.experiments.probe.labels import predict_relations, train_labeller
 from headscope.experiments.probe.probes import (
     KINDS,
     Attention,
     AttentionAndWords,
     Probe,
-    Sizes,
+    ProbeDimensions,
     WordsAndDistance,
-    together,
+    joint_scores,
 )
-from headscope.experiments.probe.sentences import Sentence, control, dependencies, sentences
-from headscope.experiments.probe.training import Part, as_tree, scored, train, uses
-from headscope.experiments.probe.training import Try as How
-from headscope.experiments.probe.word_attention import Looks, WordMaps
-from headscope.model import Model, reinitialise
-from headscope.model.attention import MapWatcher, Seen
+from headscope.experiments.probe.sentences import (
+    ParsedSentence,
+    control,
+    dependencies,
+    parsed_sentences,
+    split_development,
+)
+from headscope.experiments.probe.tables import PROBES
+from headscope.experiments.probe.training import ProbeHyperparameters, train
+from headscope.experiments.probe.word_attention import WordAttentionBatch, WordMaps
+from headscope.model import LayerAttention, Model, reinitialise
 from tests.tiny import tiny
 
 TREES = [
@@ -47,15 +55,19 @@ TREES = [
 ]  # fmt: skip
 
 
-def part_of(model: Model, examples: list[Example], size: int = 5, room: int = 1 << 30) -> Part:
-    some = sentences(model.encode(examples))
+def part_of(
+    model: Model, examples: list[Example], size: int = 5, max_bytes: int = 1 << 30
+) -> TreebankPart:
+    some = parsed_sentences(model.encode(examples))
     types = sorted({word for one in some for word in one.words})
     torch.manual_seed(3)
     index = [torch.tensor([types.index(word) for word in one.words]) for one in some]
-    return Part(WordMaps(model, some, BytesIO(), room=room), torch.randn(len(types), size), index)
+    return TreebankPart(
+        WordMaps(model, some, BytesIO(), max_bytes=max_bytes), torch.randn(len(types), size), index
+    )
 
 
-def slow_maps(model: Model, one: Sentence) -> tuple[Tensor, Tensor]:
+def slow_maps(model: Model, one: ParsedSentence) -> tuple[Tensor, Tensor]:
     """(head, word, word) and (head, word, 2), piece by piece."""
     word, rows, ends = one.pieces.word, [], []
     texts = [place for place in range(len(one.pieces.words)) if (word == place).any()]
@@ -84,32 +96,32 @@ def slow_maps(model: Model, one: Sentence) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("family", ["bert", "gpt2", "mpnet"])
 def test_word_maps(family: str) -> None:
     model = tiny(family)
-    kept, streamed = part_of(model, TREES), part_of(model, TREES, room=0)
+    kept, streamed = part_of(model, TREES), part_of(model, TREES, max_bytes=0)
     seen = 0
     for group, places in enumerate(kept.maps.groups):
-        looks, again = kept.maps.read(group), streamed.maps.read(group)
-        torch.testing.assert_close(looks.words, again.words)
-        torch.testing.assert_close(looks.ends, again.ends)
+        attention, again = kept.maps.read(group), streamed.maps.read(group)
+        torch.testing.assert_close(attention.words, again.words)
+        torch.testing.assert_close(attention.to_special, again.to_special)
         for row, place in enumerate(places):
             one = kept.maps.sentences[place]
             words, ends = slow_maps(model, one)
             size, heads = len(one), len(words)
-            found = looks.words[row, :size, :size].permute(2, 0, 1)
+            found = attention.words[row, :size, :size].permute(2, 0, 1)
             torch.testing.assert_close(found, words, rtol=1e-3, atol=1e-3)
-            both = looks.ends[row, :size].view(size, 2, heads).permute(2, 0, 1)
+            both = attention.to_special[row, :size].view(size, 2, heads).permute(2, 0, 1)
             torch.testing.assert_close(both, ends, rtol=1e-3, atol=1e-3)
-            assert not looks.words[row, size:].any()
+            assert not attention.words[row, size:].any()
             seen += 1
     assert seen == len(TREES)
 
 
-def slow_scores(probe: Probe, looks: Looks, vectors: Tensor, row: int) -> Tensor:
+def slow_scores(probe: Probe, attention: WordAttentionBatch, vectors: Tensor, row: int) -> Tensor:
     """(word, 1 + word) by the definition: for every pair the two vectors side by side."""
-    size, heads = int(looks.real[row].sum()), looks.words.shape[-1]
+    size, heads = int(attention.real[row].sum()), attention.words.shape[-1]
     made = torch.full((size, size + 1), -1e9)
     for j in range(size):
         for i in range(size):
-            to_word, back = looks.words[row, i, j], looks.words[row, j, i]  # (head,)
+            to_word, back = attention.words[row, i, j], attention.words[row, j, i]  # (head,)
             if isinstance(probe, Attention):
                 weight, other = probe.pair[:, 0], probe.pair[:, 1]
             else:
@@ -123,9 +135,9 @@ def slow_scores(probe: Probe, looks: Looks, vectors: Tensor, row: int) -> Tensor
             if i != j:
                 made[j, 1 + i] = (weight * to_word + other * back).sum()
         if isinstance(probe, Attention):
-            made[j, 0] = probe.root(looks.ends[row, j])
+            made[j, 0] = probe.root(attention.to_special[row, j])
         elif isinstance(probe, AttentionAndWords):
-            made[j, 0] = (probe.root(vectors[row, j]) * looks.ends[row, j]).sum()
+            made[j, 0] = (probe.root(vectors[row, j]) * attention.to_special[row, j]).sum()
     return made
 
 
@@ -133,15 +145,15 @@ def slow_scores(probe: Probe, looks: Looks, vectors: Tensor, row: int) -> Tensor
 def test_scores(kind: str) -> None:
     part = part_of(tiny("bert"), TREES)
     torch.manual_seed(0)
-    probe = KINDS[kind](Sizes(part.maps.heads, 5))
+    probe = KINDS[kind](ProbeDimensions(part.maps.heads, 5))
     with torch.no_grad():
         for parameter in probe.parameters():
             parameter.normal_()
         for group in range(len(part.maps)):
-            looks, vectors = part.read(group, probe)
-            found = probe(looks, vectors)
+            attention, vectors = part.read(group, probe)
+            found = probe(attention, vectors)
             for row, one in enumerate(part.maps.members(group)):
-                reference = slow_scores(probe, looks, vectors, row)
+                twin = slow_scores(probe, attention, vectors, row)
                 size = len(one)
                 torch.testing.assert_close(
                     found[row, :size, : size + 1], reference, rtol=1e-4, atol=1e-4
@@ -153,23 +165,25 @@ def test_scores(kind: str) -> None:
 def test_probes_together_are_probes_alone(kind: str) -> None:
     part = part_of(tiny("bert"), TREES)
     torch.manual_seed(0)
-    probes = [KINDS[kind](Sizes(part.maps.heads, 5)) for _ in range(3)]
+    probes = [KINDS[kind](ProbeDimensions(part.maps.heads, 5)) for _ in range(3)]
     for probe in probes:
         for parameter in probe.parameters():
             nn.init.normal_(parameter)
     for group in range(len(part.maps)):
-        looks, vectors = part.read(group, probes[0])
-        both = together(probes, looks, vectors, itself=True)
+        attention, vectors = part.read(group, probes[0])
+        both = joint_scores(probes, attention, vectors, allow_self=True)
         for probe, scores in zip(probes, both, strict=True):
-            torch.testing.assert_close(probe(looks, vectors, True), scores, rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(
+                probe(attention, vectors, True), scores, rtol=1e-4, atol=1e-4
+            )
 
 
 def test_words_and_distance_is_a_network_of_one_hidden_layer() -> None:
     part = part_of(tiny("bert"), TREES)
-    probe = WordsAndDistance(Sizes(part.maps.heads, 5, 7))
-    looks, vectors = part.read(0, probe)
-    found = probe(looks, vectors)
-    size = int(looks.real[0].sum())
+    probe = WordsAndDistance(ProbeDimensions(part.maps.heads, 5, 7))
+    attention, vectors = part.read(0, probe)
+    found = probe(attention, vectors)
+    size = int(attention.real[0].sum())
     for j in range(size):
         for i in range(size):
             if i == j:
@@ -187,17 +201,17 @@ def test_uses() -> None:
     part = part_of(tiny("bert"), TREES)
     torch.manual_seed(0)
     for kind in (Attention, AttentionAndWords):
-        probe = kind(Sizes(part.maps.heads, 5))
+        probe = kind(ProbeDimensions(part.maps.heads, 5))
         with torch.no_grad():
             for parameter in probe.parameters():
                 parameter.normal_()
-        found = {unit: (added, words) for unit, added, words in uses(probe, part)}
+        found = {unit: (added, words) for unit, added, words in head_use(probe, part)}
         for group in range(len(part.maps)):
-            looks, vectors = part.read(group, probe)
+            attention, vectors = part.read(group, probe)
             with torch.no_grad():
-                ways = probe.use(looks, vectors)
-                scores = probe(looks, vectors, True)[..., 1:]
-            real = looks.real[:, :, None] & looks.real[:, None]
+                ways = probe.use(attention, vectors)
+                scores = probe(attention, vectors, True)[..., 1:]
+            real = attention.real[:, :, None] & attention.real[:, None]
             added = ways[0].sum(-1) + ways[1].sum(-1)
             torch.testing.assert_close(added[real], scores[real], rtol=1e-4, atol=1e-4)
             for row, one in enumerate(part.maps.members(group)):
@@ -218,7 +232,7 @@ def test_trees_are_networkx_s() -> None:
         for _ in range(20):
             scores = rng.normal(0, 3, (size, size + 1))
             scores[np.arange(size), np.arange(1, size + 1)] = -1e9
-            heads = as_tree(scores)
+            heads = spanning_tree(scores)
             chances = scores - np.logaddexp.reduce(scores, 1, keepdims=True)
             best = -np.inf
             for root in range(size):  # one word at the root: try each
@@ -236,18 +250,18 @@ def test_trees_are_networkx_s() -> None:
 
 def test_sentences_keep_to_the_words_that_are_seen() -> None:
     model = tiny("bert")
-    whole = sentences(model.encode(TREES))
+    whole = parsed_sentences(model.encode(TREES))
     assert whole[0].heads.tolist() == [2, 0, 2, 2]
     assert whole[0].scored.tolist() == [True, True, True, False]
-    (cut,) = sentences(model.encode(TREES[2:], 8))
+    (cut,) = parsed_sentences(model.encode(TREES[2:], 8))
     assert cut.words == ("dededede", "ab", ",")
     assert cut.heads.tolist() == [0, 1, 2]
-    assert len(held_out(whole)[1]) == 1
+    assert len(split_development(whole)[1]) == 1
 
 
 def test_control_depends_on_the_word_alone() -> None:
     found: dict[str, set[str]] = {}
-    for one in sentences(tiny("bert").encode(TREES)):
+    for one in parsed_sentences(tiny("bert").encode(TREES)):
         for place, head in enumerate(control(one).tolist()):
             places = {"first": 1, "last": len(one), "itself": place + 1}
             names = {name for name, there in places.items() if there == head}
@@ -258,10 +272,13 @@ def test_control_depends_on_the_word_alone() -> None:
 
 
 def test_baselines() -> None:
-    some = sentences(tiny("bert").encode(TREES))
+    some = parsed_sentences(tiny("bert").encode(TREES))
     assert trees.right_branching(some[1]).tolist() == [2, 3, 0]
     assert trees.at_offset(some[0], -1).tolist() == [0, 1, 2, 3]
-    right = {o: sum(trees.right(one, trees.at_offset(one, o)) for one in some) for o in (-1, 1, 2)}
+    right = {
+        o: sum(trees.count_correct(one, trees.at_offset(one, o)) for one in some)
+        for o in (-1, 1, 2)
+    }
     best = trees.best_offset(some)
     assert right[1] == max(right.values())
     assert best == 1
@@ -275,9 +292,9 @@ def test_a_probe_learns_what_attention_shows(minilm: Model) -> None:
     first = part_of(minilm, list(read("tour")))
     chosen, made = 1 * 12 + 4, []
     for group in range(len(first.maps)):
-        looks = first.maps.read(group)
+        attention = first.maps.read(group)
         for row, one in enumerate(first.maps.members(group)):
-            mine = looks.words[row, : len(one), : len(one), chosen].clone()
+            mine = attention.words[row, : len(one), : len(one), chosen].clone()
             mine.fill_diagonal_(-1)
             heads = tuple(mine.argmax(1).tolist())
             made.append(
@@ -285,19 +302,21 @@ def test_a_probe_learns_what_attention_shows(minilm: Model) -> None:
                         relations=("dep",) * len(heads), document=one.unit)
             )  # fmt: skip
     part = part_of(minilm, made)
-    (found,) = train("attention", (part, part), dependencies, [(How(0.5), 0)])
+    (found,) = train("attention", (part, part), dependencies, [(ProbeHyperparameters(0.5), 0)])
     assert found.score > 0.9
     assert isinstance(found.probe, Attention)
-    best = np.sum([added for _, added, _ in uses(found.probe, part)], 0)
+    best = np.sum([added for _, added, _ in head_use(found.probe, part)], 0)
     assert divmod(int(np.argmax(best)), 2) == (chosen, 1)
     right = [
         (one.scored & (scores.argmax(1) == one.heads)).sum()
-        for _, one, scores in scored(found.probe, part, dependencies)
+        for _, one, scores in sentence_scores(found.probe, part, dependencies)
     ]
     words = sum(one.scored.sum() for one in part.maps.sentences)
     assert sum(right) / words == pytest.approx(found.score)
-    heads_of = {place: s.argmax(1) for place, _, s in scored(found.probe, part, dependencies)}
-    names = labelled(label(part, 0), part, heads_of)
+    heads_of = {
+        place: s.argmax(1) for place, _, s in sentence_scores(found.probe, part, dependencies)
+    }
+    names = predict_relations(train_labeller(part, 0), part, heads_of)
     assert {name for some in names.values() for name in some} == {"dep"}
 
 
@@ -319,28 +338,53 @@ def test_random_layers_keep_the_embeddings(minilm: Model) -> None:
 def test_a_run(minilm: Model, tmp_path: Path) -> None:
     tour = read("tour")
 
-    def run() -> hs.Found:
+    def run() -> hs.RunResults:
         return hs.probe(
             minilm, tour, tour, out=tmp_path / "run", seeds=2, labels=True, progress=NoProgress()
         )
 
-    found = run()
-    rows = {(r["probe"], r["weights"], r["measure"]): r for r in found.probes.to_pylist()}
-    uas = {key[:2]: row["value"] for key, row in rows.items() if key[2] == "UAS"}
+    results = run()
+    rows = {(row.probe, row.weights, row.measure): row for row in results.rows(PROBES)}
+    uas = {key[:2]: row.value for key, row in rows.items() if key[2] == "UAS"}
     assert uas["attention and words", "trained"] > uas["attention", "trained"]
     assert uas["attention", "trained"] > uas["right-branching", "none"] > 0.1
     for row in rows.values():
-        assert row["low"] <= row["value"] <= row["high"]
+        assert row.low is not None
+        assert row.high is not None
+        assert row.low <= row.value <= row.high
     both = ("attention", "trained")
-    gap = rows[(*both, "UAS")]["value"] - rows[(*both, "control")]["value"]
-    assert rows[(*both, "selectivity")]["value"] == pytest.approx(gap)
-    assert rows[(*both, "LAS")]["value"] < rows[(*both, "UAS")]["value"]
-    again = run()
-    assert again.probes.equals(found.probes)
+    gap = rows[(*both, "UAS")].value - rows[(*both, "control")].value
+    assert rows[(*both, "selectivity")].value == pytest.approx(gap)
+    assert rows[(*both, "LAS")].value < rows[(*both, "UAS")].value
+    assert run().table("probes").equals(results.table("probes"))
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "Clark et al." in page
     with pytest.raises(HeadscopeError, match="treebank"):
         hs.probe(minilm, read("tour-pairs"), tour, progress=NoProgress())
+
+
+def test_results_of_jobs_survive_the_run_folder() -> None:
+    rng, total, given = np.random.default_rng(0), ShardResult(), {}
+    for job in JOBS:
+        use = Tally.of(rng.random((8, 2, 3, 2)), np.ones((8, 2, 1, 2)))
+        given[job] = JobResult(rng.random((5, 4)), rng.random(3), use if job.measures_use else None)
+        part = ShardResult()
+        given[job].store(job, part)
+        total.merge(part)
+    kept = ShardResult.from_arrays(total.arrays())
+    for job, result in given.items():
+        restored = JobResult.restore(job, kept)
+        assert np.array_equal(restored.counts, result.counts)
+        assert np.array_equal(restored.by_seed, result.by_seed)
+        assert (restored.use is None) == (result.use is None)
+        if restored.use and result.use:
+            assert np.array_equal(restored.use.sums, result.use.sums)
+    assert sum(result.use is not None for result in given.values()) == 2
+
+
+def test_a_folder_that_is_gone_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="does not exist"), temporary_file(tmp_path / "gone"):
+        pass
 
 
 def test_vectors(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from headscope.analyses._linking.linking import Linking
 from headscope.analyses._linking.offsets import best_fixed
 from headscope.analyses.base import analysis, option
 from headscope.corpus import Annotation, Example, Link
-from headscope.corpus.relations import UNSCORED_RELATIONS, dependency_links
+from headscope.corpus.relations import UNSCORED_RELATIONS, dependency_links, without_subtype
 from headscope.evidence import Statistic, Tally, Unit, crossfit
 from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 
-from headscope._util.plugins import experiment_packages, registered_analyses
+from headscope._util.plugins import load_experiment_modules, registered_analyses
 from headscope.evidence import RoleRule
 
 
 @cache
 def load_sections() -> None:
     """Import the `section` module of every experiment and of every analysis that has a page."""
-    for package in experiment_packages():
-        try:  # TEMPORARY until every experiment is converted
-            if find_spec(f"{package}.section") is not None:
-                import_module(f"{package}.section")
-        except (ImportError, TypeError, NameError, AttributeError):
-            continue
+    load_experiment_modules("section")
     for kind in registered_analyses().values():
         if kind.page:
             import_module(kind.page)

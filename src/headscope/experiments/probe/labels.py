@@ -6,16 +6,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headscope.experiments.probe.sentences import ROOT, Ints, Sentence
-from headscope.experiments.probe.training import IGNORED, Part
-from headscope.experiments.probe.word_attention import Looks
+from headscope.experiments.probe.inputs import IGNORED, TreebankPart
+from headscope.experiments.probe.sentences import ROOT, Ints, ParsedSentence
+from headscope.experiments.probe.word_attention import WordAttentionBatch
 
-EPOCHS, RATE = 6, 0.03
+EPOCHS, LEARNING_RATE = 6, 0.03
 
 
 class Labeller(nn.Module):
-    """A linear classifier of relations over the attention between a word and its head, both ways,
-    and from the word to the specials.
+    """A linear classifier of relations over the attention between a word and its syntactic head,
+    in both directions, and from the word to special tokens.
     """
 
     def __init__(self, names: tuple[str, ...], heads: int) -> None:
@@ -23,65 +23,74 @@ class Labeller(nn.Module):
         self.names = names
         self.out = nn.Linear(4 * heads, len(names))
 
-    def forward(self, looks: Looks, heads: Tensor) -> Tensor:
-        """(sentence, word, relation) scores, given (sentence, word) heads."""
-        place = (heads - 1).clamp_min(0)[:, :, None, None].expand(-1, -1, 1, looks.words.shape[-1])
-        found = (heads > ROOT).unsqueeze(-1)
-        pair = [one.gather(2, place).squeeze(2) * found for one in (looks.words, looks.turned)]
-        scores: Tensor = self.out(torch.cat([*pair, looks.ends], -1))
+    def forward(self, attention: WordAttentionBatch, heads: Tensor) -> Tensor:
+        """(sentence, word, relation) scores, given (sentence, word) syntactic heads."""
+        index = (heads - 1).clamp_min(0)[:, :, None, None]
+        index = index.expand(-1, -1, 1, attention.words.shape[-1])
+        has_head = (heads > ROOT).unsqueeze(-1)
+        pair = [
+            weights.gather(2, index).squeeze(2) * has_head
+            for weights in (attention.words, attention.by_key)
+        ]
+        scores: Tensor = self.out(torch.cat([*pair, attention.to_special], -1))
         return scores
 
 
-def label(part: Part, seed: int) -> Labeller:
-    """Train a labeller on the right heads of a treebank."""
-    names = tuple(sorted({name for one in part.maps.sentences for name in one.relations}))
-    place = {name: number for number, name in enumerate(names)}
+def train_labeller(part: TreebankPart, seed: int) -> Labeller:
+    """Train a labeller on the gold heads of a treebank."""
+    maps = part.maps
+    names = tuple(sorted({name for sentence in maps.sentences for name in sentence.relations}))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made = Labeller(names, part.maps.heads)
-    optimizer = torch.optim.Adam(made.parameters(), RATE)
+        labeller = Labeller(names, maps.heads)
+    optimizer = torch.optim.Adam(labeller.parameters(), LEARNING_RATE)
     rng = np.random.default_rng(seed)
     for _ in range(EPOCHS):
-        for group in rng.permutation(len(part.maps)).tolist():
-            members = part.maps.members(group)
-            heads = padded([one.heads for one in members], ROOT)
-            target = padded(
-                [
-                    np.where(one.heads < ROOT, IGNORED, [place[name] for name in one.relations])
-                    for one in members
-                ],
-                IGNORED,
-            )
-            scores = made(part.maps.read(group), heads.clamp_min(ROOT))
+        for group in rng.permutation(len(maps)).tolist():
+            members = maps.members(group)
+            heads = _padded([sentence.heads for sentence in members], ROOT).clamp_min(ROOT)
+            scores = labeller(maps.read(group), heads)
             loss = nn.functional.cross_entropy(
-                scores.flatten(0, 1), target.flatten(), ignore_index=IGNORED
+                scores.flatten(0, 1), _targets(members, names).flatten(), ignore_index=IGNORED
             )
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             optimizer.step()
-    return made
+    return labeller
+
+
+def _targets(sentences: list[ParsedSentence], names: tuple[str, ...]) -> Tensor:
+    """(sentence, word) the number of each gold relation."""
+    number = {name: place for place, name in enumerate(names)}
+    rows = [
+        np.where(sentence.heads < ROOT, IGNORED, [number[name] for name in sentence.relations])
+        for sentence in sentences
+    ]
+    return _padded(rows, IGNORED)
 
 
 @torch.no_grad()
-def labelled(labeller: Labeller, part: Part, heads: dict[int, Ints]) -> dict[int, list[str]]:
-    """The relations of all words of all sentences, by the sentence's number, given their heads."""
-    found = {}
+def predict_relations(
+    labeller: Labeller, part: TreebankPart, heads: dict[int, Ints]
+) -> dict[int, list[str]]:
+    """The relations of all words by the sentence's number, given their predicted heads."""
+    relations = {}
     for group, places in enumerate(part.maps.groups):
-        given = padded([heads[place] for place in places], ROOT)
-        best = labeller(part.maps.read(group), given).argmax(-1)
+        predicted = _padded([heads[place] for place in places], ROOT)
+        best = labeller(part.maps.read(group), predicted).argmax(-1)
         for row, place in enumerate(places):
-            size = len(part.maps.sentences[place])
-            found[place] = [labeller.names[one] for one in best[row, :size].tolist()]
-    return found
+            numbers = best[row, : len(part.maps.sentences[place])].tolist()
+            relations[place] = [labeller.names[number] for number in numbers]
+    return relations
 
 
-def padded(rows: list[Ints], fill: int) -> Tensor:
-    """(sentence, word) numbers of sentences of different length."""
+def _padded(rows: list[Ints], fill: int) -> Tensor:
+    """(sentence, word) numbers of sentences of different lengths."""
     tensors = [torch.from_numpy(np.asarray(row, dtype=np.int64)) for row in rows]
     return nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=fill)
 
 
-def right_labels(sentence: Sentence, heads: Ints, names: list[str]) -> int:
-    """How many words that count have both the right head and the right relation."""
-    same = np.array([a == b for a, b in zip(names, sentence.relations, strict=True)], dtype=bool)
+def count_labelled(sentence: ParsedSentence, heads: Ints, names: list[str]) -> int:
+    """How many scored words have both the right head and the right relation."""
+    same = np.array(names) == np.array(sentence.relations)
     return int((sentence.scored & (heads == sentence.heads) & same).sum())

@@ -3,122 +3,138 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headscope.evidence import HEADS, HeadRow, Unit
 from headscope.evidence.correlation import rank_correlation
-from headscope.report.numbers import interval, number
-from headscope.report.sections import Panel
-from headscope.runs import Results, rows_of
+from headscope.experiments.probe.tables import (
+    ATTENTION,
+    ATTENTION_AND_WORDS,
+    MEASURES,
+    NONE,
+    PROBES,
+    RANDOM,
+    RANDOM_LAYERS,
+    SELECTIVITY,
+    TRAINED,
+    UAS,
+    WORDS_AND_DISTANCE,
+    ProbeRow,
+    ProbeSummary,
+)
+from headscope.report.sections import Place, Section, analysis_section, run_sections
+from headscope.report.views import CorpusView
+from headscope.runs import RunResults
 
-if TYPE_CHECKING:
-    from headscope.report.views import CorpusView
-
-Row = dict[str, Any]
 PUBLISHED = {
-    ("attention", "trained"): "61", ("attention and words", "trained"): "77",
-    ("words and distance", "none"): "58", ("attention and words", "random layers"): "30",
-    ("right-branching", "none"): "26.3",
-}  # fmt: skip
+    (ATTENTION, TRAINED): "61",
+    (ATTENTION_AND_WORDS, TRAINED): "77",
+    (WORDS_AND_DISTANCE, NONE): "58",
+    (ATTENTION_AND_WORDS, RANDOM_LAYERS): "30",
+    ("right-branching", NONE): "26.3",
+}
 """UAS of BERT-base on the Wall Street Journal with GloVe (Clark et al. 2019, table 3)."""
-MEASURES = ("UAS", "UAS as trees", "LAS", "control", "selectivity")
-WHOSE = {"trained": "", "none": "", "random layers": ", random layers", "random": ", all random"}
+SUFFIXES = {TRAINED: "", NONE: "", RANDOM_LAYERS: ", random layers", RANDOM: ", all random"}
 
 
-def panel(view: CorpusView) -> Panel | None:
+@analysis_section("probe")
+def probes_section(view: CorpusView) -> Section | None:
     """The table of probes and baselines."""
-    rows = rows_of(view.results.probes, corpus=view.corpus)
+    rows = view.results.rows(PROBES, corpus=view.corpus)
     if not rows:
         return None
-    shown = [name for name in MEASURES if any(row["measure"] == name for row in rows)]
-    lines: dict[tuple[str, str], dict[str, Row]] = {}
+    measures = [name for name in MEASURES if any(row.measure == name for row in rows)]
+    by_probe: dict[tuple[str, str], dict[str, ProbeRow]] = {}
     for row in rows:
-        lines.setdefault((row["probe"], row["weights"]), {})[row["measure"]] = row
-    sizes = view.results.record["sentences"]
-    study = view.results.record["study"]
-    vectors = study["options"]["vectors"]
-    words = vectors[0] if vectors else "the model's own input embeddings"
-    first = rows[0]
-    text = (
-        f"Unlabelled attachment on {first['n']:,} words without punctuation, each probe trained "
-        f"with {study['options']['seeds']} seeds on {sizes['train']:,} sentences, stopped by "
-        f"{sizes['dev']:,} others. Words: {words}. Control: each word type has been assigned for "
-        "good to the first word, the last, or itself; selectivity is what a probe finds beyond "
-        "what it could learn by heart (Hewitt and Liang 2019). Random layers: the same model, "
-        "embeddings kept. In the last column BERT-base on the whole Wall Street Journal, for "
-        "comparison."
-    )
-    return Panel(
-        "Probes", [text], [],
-        ("probe", *shown, "over seeds", "Clark et al."),
-        [
-            (f"{probe}{WHOSE[weights]}", *(_cell(found.get(name)) for name in shown),
-             _spread(found.get("UAS")), PUBLISHED.get((probe, weights), "-"))
-            for (probe, weights), found in sorted(lines.items(), key=_order)
+        by_probe.setdefault((row.probe, row.weights), {})[row.measure] = row
+    return Section(
+        "Probes",
+        [_text(view, rows[0].n)],
+        columns=("probe", *measures, "over seeds", "Clark et al."),
+        rows=[
+            (
+                f"{probe}{SUFFIXES[weights]}",
+                *(_cell(scores.get(name)) for name in measures),
+                _spread(scores[UAS]),
+                PUBLISHED.get((probe, weights), "-"),
+            )
+            for (probe, weights), scores in sorted(
+                by_probe.items(), key=lambda entry: -entry[1][UAS].value
+            )
         ],
-    )  # fmt: skip
+    )
 
 
-def _order(line: tuple[tuple[str, str], dict[str, Row]]) -> float:
-    return -float(line[1]["UAS"]["value"]) if "UAS" in line[1] else 0.0
+def _text(view: CorpusView, words: int) -> str:
+    record = view.results.record
+    options, counts = record.study.options, record.summary_as(ProbeSummary).sentences
+    vectors = options["vectors"][0] if options["vectors"] else "the model's own input embeddings"
+    return (
+        f"Unlabelled attachment on {words:,} words without punctuation, each probe trained with "
+        f"{options['seeds']} seeds on {counts.train:,} sentences, stopped by {counts.dev:,} "
+        f"others. Word vectors: {vectors}. Control: each word type is assigned once and for all "
+        "to the first word, the last, or itself; selectivity is what a probe finds beyond what it "
+        "could memorise (Hewitt and Liang 2019). Random layers: the same model, embeddings kept. "
+        "In the last column BERT-base on the whole Wall Street Journal, for comparison."
+    )
 
 
-def _cell(row: Row | None) -> str:
+def _cell(row: ProbeRow | None) -> str:
     if row is None:
         return "-"
-    unit = "points" if row["measure"] == "selectivity" else "share"
-    return f"{number(row['value'], unit)} {interval(row, unit)}"
+    unit = Unit.POINTS if row.measure == SELECTIVITY else Unit.SHARE
+    return f"{unit.number(row.value)} {unit.interval(row.low, row.high)}"
 
 
-def _spread(row: Row | None) -> str:
-    return f"±{100 * row['spread']:.2f}" if row and row["spread"] is not None else "-"
+def _spread(row: ProbeRow) -> str:
+    return "-" if row.spread is None else f"±{100 * row.spread:.2f}"
 
 
-def use_and_accuracy(results: list[Results]) -> Iterator[Panel]:
+@run_sections(140)
+def use_and_accuracy(results: list[RunResults]) -> Iterator[Section]:
     """Do probes use the heads that find syntactic heads by themselves? For a probe and a scan."""
     for probed in results:
-        for scanned in results:
-            if probed.probes.num_rows and _same(probed, scanned):
-                yield from _together(probed, scanned)
+        for scanned in results if probed.has(PROBES) else []:
+            names = [analysis.analysis for analysis in scanned.record.analyses]
+            models = (run.record.study.model.sha256 for run in (probed, scanned))
+            if "dependencies" in names and len(set(models)) == 1:
+                yield from _joined(probed, scanned)
 
 
-def _same(probed: Results, scanned: Results) -> bool:
-    names = [one["analysis"] for one in scanned.record.get("analyses", ())]
-    models = (one.record["study"]["model"]["sha256"] for one in (probed, scanned))
-    return "dependencies" in names and len(set(models)) == 1
-
-
-def _together(probed: Results, scanned: Results) -> Iterator[Panel]:
-    used = _largest(rows_of(probed.heads, analysis="probe", group="attention"))
-    for corpus in scanned.record["corpora"]:
-        if corpus["weights"] not in ("trained", "tuned"):
+def _joined(probed: RunResults, scanned: RunResults) -> Iterator[Section]:
+    used = _largest(probed.rows(HEADS, analysis="probe", group=ATTENTION))
+    for corpus in scanned.record.corpora:
+        if corpus.weights not in ("trained", "tuned"):
             continue
-        rows = rows_of(
-            scanned.heads, analysis="dependencies", statistic="accuracy", group="all",
-            corpus=corpus["corpus"], weights=corpus["weights"],
-        )  # fmt: skip
-        alone = _largest([row for row in rows if row["direction"] in ("row", "column")])
+        rows = scanned.rows(
+            HEADS,
+            analysis="dependencies",
+            statistic="accuracy",
+            group="all",
+            corpus=corpus.corpus,
+            weights=corpus.weights,
+        )
+        alone = _largest([row for row in rows if row.direction in ("row", "column")])
         heads = sorted(used.keys() & alone.keys())
-        found = rank_correlation(
+        correlation = rank_correlation(
             np.array([used[head] for head in heads]), np.array([alone[head] for head in heads])
         )
-        if found is not None:
-            yield Panel(
-                f"Do probes use the heads that parse alone? {probed.record['corpora'][0]['corpus']}"
-                f" and {corpus['corpus']}",
+        if correlation is not None:
+            yield Section(
+                f"Do probes use the heads that parse alone? {probed.corpora[0]} and "
+                f"{corpus.corpus}",
                 [
                     "Spearman's correlation of a head's use by the probe of attention with the "
-                    f"share of syntactic heads that it finds by itself: {found}."
+                    f"share of syntactic heads that it finds by itself: {correlation}."
                 ],
             )
 
 
-def _largest(rows: list[Row]) -> dict[tuple[int, int], float]:
+def _largest(rows: list[HeadRow]) -> dict[Place, float]:
     """The larger of two directions, by layer and head."""
-    found: dict[tuple[int, int], float] = {}
+    largest: dict[Place, float] = {}
     for row in rows:
-        if row["head"] is not None:
-            key = (row["layer"], row["head"])
-            found[key] = max(found.get(key, row["value"]), row["value"])
-    return found
+        if row.head is not None:
+            largest[row.place] = max(largest.get(row.place, row.value), row.value)
+    return largest

@@ -38,14 +38,14 @@ class PruningCurves:
     Attributes:
         selections: heads are removed by the first; the others are for comparison.
         points: numbers of heads kept, at which the task is evaluated.
-        result: after all work, orders and predictions.
+        merged: after all work, orders and predictions.
     """
 
     data: HeldOut
     selections: list[Selection]
     schedule: Schedule = field(default_factory=Schedule)
     progress: Progress = field(default_factory=NoProgress)
-    result: ShardResult = field(default_factory=ShardResult)
+    merged: ShardResult = field(default_factory=ShardResult)
 
     def __post_init__(self) -> None:
         self.points = sorted({round(share * self.data.total) for share in SHARES})

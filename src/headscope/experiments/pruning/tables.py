@@ -105,15 +105,18 @@ class PruningSummary:
 
 def drop_warning(change: ScoreChange, intact: Score, max_drop: float) -> str | None:
     """A warning where the loss on the held-out part exceeds what was allowed on the other."""
-    if -change.delta * intact.better <= max_drop:
+    lost = -change.delta * intact.better
+    if lost <= max_drop:
         return None
-    allowed = _points(-max_drop * intact.better, intact)
     return (
-        f"{change.metric} {_points(change.delta, intact)} is a larger loss than --max-drop allows "
-        f"({allowed}); the limit was applied to the examples that heads were chosen by, and this "
-        "is the loss on held-out examples"
+        f"the loss of {_points(lost, intact, '')} of {change.metric} on held-out examples is more "
+        f"than --max-drop allows ({_points(max_drop, intact, '')}); the limit was applied to the "
+        "examples that heads were chosen by"
     )
 
 
-def _points(difference: float, score: Score) -> str:
-    return f"{100 * difference:+.1f} points" if score.share else f"{difference:+.3f}"
+def _points(difference: float, score: Score, sign: str = "+") -> str:
+    """A difference of a metric in words."""
+    if score.share:
+        return f"{100 * difference:{sign}.1f} points"
+    return f"{difference:{sign}.3f}"
