@@ -28,10 +28,7 @@ HARMLESS = "[/x] [bold]b[/bold] [31mred reversed"
 @pytest.fixture
 def verbs() -> list[str]:
     """The names of all verbs in the order of the help."""
-    from headscope.cli import run_verbs  # noqa: F401
-
-    plugins.load_experiment_modules("command")
-    return [command.name or "" for command in app.make_app().registered_commands]
+    return [command.name or "" for command in main.load_app().registered_commands]
 
 
 def test_verbs_come_in_the_order_in_which_a_user_needs_them(verbs: list[str]) -> None:
@@ -68,8 +65,8 @@ def test_what_is_printed_is_neither_markup_nor_obeyed_by_the_terminal() -> None:
 
 def test_a_long_table_names_the_rows_that_it_leaves_out() -> None:
     stream = io.StringIO()
-    Screen(Console(file=stream, width=80)).table("t", ["a"], [[str(n)] for n in range(40)])
-    assert "and 15 more rows (in the report)" in stream.getvalue()
+    Screen(Console(file=stream, width=80)).table("t", ["a"], [[str(n)] for n in range(60)])
+    assert "45 of 60 rows; the report has all" in stream.getvalue()
 
 
 def test_an_option_of_an_analysis_can_be_set_in_two_ways(tmp_path: Path) -> None:
@@ -127,3 +124,10 @@ def test_doctor_knows_the_extras_and_everything_that_is_registered() -> None:
     assert "dev: " not in extras
     assert "glue/NAME" in findings["tasks"]
     assert "ablation" in findings["experiments"]
+
+
+def test_results_of_a_task_print_themselves() -> None:
+    results = headscope.ablate("minilm", headscope.task("tour", limit=12), heads=["L0.H0", "L5"])
+    assert "Heads off: minilm on tour, Spearman" in repr(results)
+    assert "L0.H0" in repr(results)
+    assert "<td>L0.H0</td>" in results._repr_html_()

@@ -40,7 +40,9 @@ def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, type[OptionGroup]] = {}
-    own, required, optional = [], [], []
+    own: list[Parameter] = []
+    required: list[Parameter] = []
+    optional: list[Parameter] = []
     for parameter in signature(function).parameters.values():
         hint = hints[parameter.name]
         if not (isinstance(hint, type) and issubclass(hint, OptionGroup)):
