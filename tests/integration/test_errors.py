@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import BertConfig, BertModel, MambaConfig, MambaModel
 
-from headscope.cli import main
+from headscope.cli.main import main
 from headscope.model import bundled
 from tests.tiny import SMALL, tokenizer
 
@@ -209,8 +209,51 @@ def test_wrong_usage(run: Run, model: Path, corpus: Path, tmp_path: Path) -> Non
     told = run("scan", model, corpus, "-o", tmp_path / "run", "--dtype", "int8")
     assert_one_sentence(*told, "dtype 'int8' is not")
     told = run("scan", model, corpus, "-o", tmp_path / "run", "--device", "nonsense")
-    assert_one_sentence(*told, "cannot be loaded")
+    assert_one_sentence(*told, "device 'nonsense' cannot be used here; use cpu")
     told = run("scan", model, corpus, "-o", tmp_path / "run", "--frequencies", "moon")
     assert_one_sentence(*told, "word frequencies come from")
     told = run("report", tmp_path)
     assert_one_sentence(*told, "is not a run folder")
+
+
+def assert_usage_error(code: int, out: str, said: str, *parts: str) -> None:
+    assert code == 2
+    assert out == ""
+    assert "Traceback" not in said
+    text = " ".join(said.replace("│", " ").split())
+    for part in parts:
+        assert part in text
+
+
+def test_values_that_no_option_can_have(run: Run, tmp_path: Path) -> None:
+    scan = ["scan", "minilm", "tour", "-o", tmp_path / "run"]
+    assert_usage_error(*run(*scan, "--only", ""), "name at least one analysis")
+    assert_usage_error(*run(*scan, "--seed", 2**70), "--seed", "4294967295")
+    assert_usage_error(*run(*scan, "--set", "focus"), "ANALYSIS.OPTION=VALUE")
+    tuned = ["finetune", "minilm", "glue/mrpc", "-o", tmp_path / "run"]
+    assert_usage_error(*run(*tuned, "--seeds", "x"), "'x' is not a list of whole numbers")
+    assert_usage_error(*run(*tuned, "--rate", "nan"), "--rate")
+    assert_usage_error(*run(*tuned, "--rate", "inf"), "--rate", "inf is not a finite number")
+    assert_usage_error(*run("probe", "minilm", "tour", "-o", tmp_path / "run"), "--test FILE")
+    pruned = ["prune", "minilm", "tour", "-o", tmp_path / "run"]
+    assert_usage_error(*run(*pruned, "--keep", "half"), "'half' is not a share such as 0.5%")
+    assert_usage_error(*run(*pruned, "--penalties", "1,nan"), "is not a list of numbers")
+    assert not (tmp_path / "run").exists()
+
+
+def test_mistyped_names_get_a_hint(run: Run, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert_usage_error(*run("scn"), "No such command 'scn'", "Did you mean 'scan'?")
+    told = run("scan", "minilmm", "tour", "-o", out)
+    assert_one_sentence(*told, "there is no model 'minilmm'; did you mean 'minilm'?")
+    told = run("ablate", model, "glue/mrcp", "-o", out)
+    assert_one_sentence(*told, "did you mean 'glue/mrpc'?")
+    told = run("ablate", model, "similarty:file.csv", "-o", out)
+    assert_one_sentence(*told, "did you mean 'similarity'?")
+    told = run("scan", model, "tour", "-o", out, "--set", "dependencies.posessive=true")
+    assert_one_sentence(*told, "has no option 'posessive'; did you mean 'possessive'?")
+    told = run("scan", model, "tour", "-o", out, "--set", "dependency.possessive=true")
+    assert_one_sentence(*told, "did you mean 'dependencies'?")
+    told = run("scan", model, "tour", "-o", out, "--set", "distances.rows=many")
+    assert_one_sentence(*told, "distances.rows is a whole number, not 'many'")
+    assert not out.exists()

@@ -18,7 +18,7 @@ from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
 from headscope._util.progress import NoProgress
-from headscope.cli.show import show, show_heads
+from headscope.cli.show import Screen
 from headscope.corpus import Example, Frame, Link, Mention, Rules, read
 from headscope.experiments.ablation import ablate
 from headscope.experiments.compare import compare
@@ -301,8 +301,8 @@ def test_experiments_are_drawn(browser: Browser, minilm: Model, tmp_path: Path) 
 def test_a_terminal_shows_tables_whole(demo: Found, width: int) -> None:
     out = io.StringIO()
     console = Console(file=out, width=width)
-    show(demo, console)
-    show_heads(demo, [demo], console)
+    Screen(console).results(demo)
+    Screen(console).heads(demo, [demo])
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)

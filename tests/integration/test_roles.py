@@ -12,7 +12,7 @@ from scipy import stats
 
 from headscope import read, scan
 from headscope._util.progress import NoProgress
-from headscope.cli.show import as_data
+from headscope.cli.show import role_data
 from headscope.evidence.interval import benjamini_hochberg
 from headscope.experiments.ablation import ablate
 from headscope.experiments.scan.passes import Options
@@ -124,4 +124,4 @@ def test_the_model_in_short_counts_its_roles(tour: Found) -> None:
     for name, count in counts.items():
         assert count == len({role.place for role in view.roles if role.rule.name == name})
         assert count == sum(label.name == name for label in labelled(view.roles))
-    assert len(as_data([tour])) == len(view.roles)
+    assert len(role_data([tour])) == len(view.roles)

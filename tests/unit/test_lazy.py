@@ -45,6 +45,63 @@ def test_every_public_name_is_there(package: Any) -> None:
             assert public.__module__.startswith(module)
 
 
+HEAVY = {"torch", "transformers", "pyarrow", "altair", "scipy.stats", "sklearn", "numba"}
+AFTER = """
+import sys
+try:
+    {code}
+finally:
+    print("loaded", *{heavy!r} & set(sys.modules))
+"""
+COMMAND = "import headscope.cli.main; sys.argv = {words!r}; headscope.cli.main.main()"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["scan", "--help"],
+        ["scan", "--list"],
+        ["compare", "--help"],
+        ["prune", "--help"],
+        ["finetune", "--help"],
+        ["probe", "--help"],
+        ["scn"],
+        ["scan", "minilm", "tour", "-o", "run", "--only", ""],
+        ["finetune", "minilm", "glue/mrpc", "-o", "run", "--seeds", "x"],
+    ],
+    ids=" ".join,
+)
+def test_help_and_usage_errors_import_nothing_heavy(words: list[str]) -> None:
+    assert heavy_after(COMMAND.format(words=["headscope", *words])) == []
+
+
+def test_importing_headscope_and_naming_a_task_imports_nothing_heavy() -> None:
+    assert heavy_after("import headscope") == []
+    assert heavy_after("import headscope; headscope.task('tour'); headscope.read('tour')") == []
+    assert heavy_after("import headscope.analyses; headscope.analyses.analyses()") == []
+
+
+def heavy_after(code: str) -> list[str]:
+    """The heavy packages that are imported once some code has run in a process of its own."""
+    program = AFTER.format(code=code, heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr
+    _, *loaded = done.stdout.strip().splitlines()[-1].split()
+    return loaded
+
+
+def test_every_public_name_is_there() -> None:
+    assert sorted(headscope.model._MODULES) == sorted(headscope.model.__all__)
+    assert dir(headscope.model) == sorted(headscope.model.__all__)
+    for name, module in headscope.model._MODULES.items():
+        public = getattr(headscope.model, name)
+        assert getattr(public, "__name__", name) == name
+        assert getattr(public, "__module__", module).startswith(module)
+
+
 def test_models_are_imported_when_they_are_needed() -> None:
     folder = Path(headscope.__file__).parent
     command = [sys.executable, "-c", LIGHT, str(folder)]

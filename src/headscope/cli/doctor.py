@@ -104,7 +104,7 @@ def _plugins() -> list[str]:
         for group in GROUPS
         for point in entry_points(group=f"headscope.{group}")
     ]
-    return [*points, *plugin_failures()]
+    return [*points, *plugin_failures()] or ["none"]
 
 
 def _folder(variable: str) -> str | list[str]:

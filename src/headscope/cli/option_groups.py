@@ -14,11 +14,9 @@ class OptionGroup:
 
     A verb takes the group as one parameter; on the command line it has all options of the group.
 
-    >>> import typer
-    >>> from typing import Annotated
     >>> @dataclasses.dataclass(frozen=True)
     ... class Size(OptionGroup):
-    ...     width: Annotated[int, typer.Option(help="In cells.")] = 3
+    ...     width: int = 3
     >>> def draw(size: Size) -> None:
     ...     print(size)
     >>> expand_groups(draw)(width=5)

@@ -82,7 +82,7 @@ ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A hub id, a fol
 DataNames = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA...", help="Corpora: a path, READER:PATH, glue/TASK, 'tour' or 'tour-pairs'."
+        metavar="DATA", help="Corpora: a path, READER:PATH, glue/TASK, 'tour' or 'tour-pairs'."
     ),
 ]
 TaskName = Annotated[
@@ -92,7 +92,7 @@ TaskName = Annotated[
         help="glue/NAME, similarity:FILE, classify:FILE, imdb:FOLDER, masked-lm:DATA, or 'tour'.",
     ),
 ]
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")]
 Out = Annotated[
     Path, typer.Option("-o", "--out", help="Run folder; an interrupted run is resumed.")
 ]

@@ -20,7 +20,7 @@ from headscope.cli.app import print_version, verb
 )
 def roles_verb(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A scan, and other runs of its model.")
+        list[Path], typer.Argument(metavar="RUN", help="A scan, and other runs of its model.")
     ],
     every: Annotated[
         bool, typer.Option("--all", help="Describe every head, not only the most specialised.")

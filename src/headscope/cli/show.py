@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LISTED = 12
 """Roles of heads that are listed; the report has all."""
-ROWS = 25
+ROWS = 45
 """Rows of a table that are printed; the report has all."""
 BROAD = 60
 """Tables with longer cells are left to the report."""
@@ -79,7 +79,7 @@ class Screen:
             table.add_row(*map(Text, row))
         self.console.print(table)
         if len(rows) > ROWS:
-            self.line(f"and {len(rows) - ROWS} more rows (in the report)")
+            self.line(f"{ROWS} of {len(rows)} rows; the report has all")
 
     def section(self, section: Section) -> None:
         """Print what a section of the report says, and its table unless that is too wide."""

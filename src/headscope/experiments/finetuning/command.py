@@ -26,7 +26,7 @@ def finetune_verb(
     model: options.ModelName,
     tasks: Annotated[
         list[str],
-        typer.Argument(metavar="TASK...", help="Tasks: glue/NAME, classify:FILE or imdb:FOLDER."),
+        typer.Argument(metavar="TASK", help="Tasks: glue/NAME, classify:FILE or imdb:FOLDER."),
     ],
     out: Annotated[
         Path,
