@@ -15,7 +15,6 @@ from headscope.corpus import BUCKETS, bucket_of
 from headscope.evidence import (
     Exemplar,
     Exemplars,
-    Shape,
     ShardResult,
     Statistic,
     Tally,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -150,8 +149,10 @@ def benjamini_hochberg(p: Floats) -> Floats:
     >>> benjamini_hochberg(np.array([0.01, 0.04, np.nan])).tolist()
     [0.02, 0.04, nan]
     """
+    from scipy import stats
+
     q = np.full(p.shape, np.nan)
     tested = ~np.isnan(p)
     if tested.any():
-        q[tested] = scipy.stats.false_discovery_control(p[tested])
+        q[tested] = stats.false_discovery_control(p[tested])
     return q

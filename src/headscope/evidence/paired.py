@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from headscope.evidence.metrics import ACCURACY, Metric, MetricKind
@@ -132,7 +131,9 @@ class Paired:
             return sign_test(gained, lost)
         if effect.error == 0.0:
             return 1.0
-        return float(2 * scipy.stats.norm.sf(abs(effect.delta) / effect.error))
+        from scipy import stats
+
+        return float(2 * stats.norm.sf(abs(effect.delta) / effect.error))
 
 
 def largest_step(metric: Metric, predictions: Floats, gold: Floats) -> float:

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-import scipy
-
 from headscope.evidence.interval import ALPHA
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect
@@ -49,8 +47,10 @@ class Decider:
         the interval is at least as wide as it would be if no prediction had changed and each
         unobserved change moved the metric as far as possible.
         """
+        from scipy import stats
+
         tail = self.error / self.looks / 2
-        half = max(float(scipy.stats.norm.isf(tail)) * effect.error, -math.log(tail) * effect.step)
+        half = max(float(stats.norm.isf(tail)) * effect.error, -math.log(tail) * effect.step)
         return effect.delta - half, effect.delta + half
 
     def verdict(self, effect: Effect, metric: Metric) -> Verdict:

@@ -16,7 +16,7 @@ from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Effect, Paired, Resamples
 from headscope.experiments._shared.head_curves import CHOICE, TEST, PartSizes, ScoreChange
 from headscope.experiments._shared.identity import task_record
-from headscope.experiments.ablation.compute import mean_outputs
+from headscope.experiments._shared.mean_outputs import average_head_outputs
 from headscope.model import Model, Replacement, disable
 from headscope.tasks import Task, two_parts
 
@@ -94,7 +94,7 @@ class HeldOut:
         """(layer, head, size) mean output of heads on the choosing data; None for `ZERO`."""
         if self.how is not Replacement.MEAN:
             return None
-        return mean_outputs(self.model, self.parts[CHOICE], self.cases[CHOICE], BUDGET)
+        return average_head_outputs(self.model, self.parts[CHOICE], self.cases[CHOICE], BUDGET)
 
     @cached_property
     def intact(self) -> dict[str, Floats]:

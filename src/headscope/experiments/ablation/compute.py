@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope._util.naming import head_name, parse_heads
 from headscope._util.progress import Progress
 from headscope.corpus import Budget
 from headscope.evidence import ShardResult
@@ -23,15 +21,15 @@ from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Paired, Resamples
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
 from headscope.experiments._shared.identity import model_record, task_record
+from headscope.experiments._shared.mean_outputs import average_head_outputs
 from headscope.experiments.ablation.tables import ABLATION, AblationRow, AblationSummary
+from headscope.experiments.ablation.variants import Variant, chosen_sets, every_head_and_layer
 from headscope.experiments.base import Experiment, versions
 from headscope.model import (
-    HeadOutputs,
     Model,
     Replacement,
     VariantRunner,
     disable,
-    intercept_head_outputs,
     parse_replacement,
     reads_first_only,
 )
@@ -47,46 +45,6 @@ MARGIN = 0.01
 """Effects smaller than this count as no effect."""
 ROOM = 256 << 20
 """Bytes for the hidden states that the variants of a batch pass on."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Heads that are off together: one head, a layer, or a chosen set."""
-
-    unit: str
-    name: str
-    heads: dict[int, list[int]]
-
-    @property
-    def layer(self) -> int | None:
-        """Its layer, where it has one."""
-        return next(iter(self.heads)) if len(self.heads) == 1 else None
-
-    @property
-    def head(self) -> int | None:
-        """Its head, where it is one head."""
-        return next(iter(self.heads.values()))[0] if self.unit == "head" else None
-
-
-def every_head(model: Model) -> list[Variant]:
-    """All heads one by one."""
-    return [
-        Variant("head", head_name(layer, head), {layer: [head]})
-        for layer in range(model.layers)
-        for head in range(model.heads)
-    ]
-
-
-def every_head_and_layer(model: Model) -> list[Variant]:
-    """All heads one by one, then all layers."""
-    every = list(range(model.heads))
-    layers = [Variant("layer", head_name(one), {one: every}) for one in range(model.layers)]
-    return every_head(model) + layers
-
-
-def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
-    """Sets of heads, each off together: `L3.H4,L5`."""
-    return [Variant("set", name, parse_heads(name, model.layers, model.heads)) for name in names]
 
 
 class Ablation(Experiment):
@@ -205,7 +163,7 @@ class Ablation(Experiment):
     def work(self, cases: list[Case]) -> ShardResult:
         """Predictions of the intact model and of every variant that is still in question."""
         if self.how is Replacement.MEAN and self.means is None:
-            self.means = mean_outputs(self.model, self.task, self.cases, self.budget)
+            self.means = average_head_outputs(self.model, self.task, self.cases, self.budget)
         found = np.full((len(cases), len(self.variants) + 1), np.nan)
         forked, others = self._split()
         runner = VariantRunner(
@@ -370,22 +328,3 @@ class Ablation(Experiment):
                 "than that cannot be seen"
             )
         return warnings
-
-
-@torch.inference_mode()
-def mean_outputs(model: Model, task: Task, cases: list[Case], budget: Budget) -> Tensor:
-    """(layer, head, size) what each head gives on average over all tokens of the data."""
-    sums: dict[int, Tensor] = {}
-    real = torch.empty(0)
-
-    def add(outputs: HeadOutputs) -> Tensor:
-        total = outputs.context[real].double().sum(0)
-        sums[outputs.layer] = sums.get(outputs.layer, 0) + total
-        return outputs.context
-
-    with intercept_head_outputs(model.network, model.adapter, model.heads, add):
-        for batch in task.batches(model, cases, budget):
-            real = batch.batch.real
-            task.read(model, batch, batch.inputs(model), 1)
-    tokens = sum(len(text) for case in cases for text in case.texts)
-    return (torch.stack([sums[layer] for layer in range(model.layers)]) / tokens).float()

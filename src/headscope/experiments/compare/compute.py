@@ -155,7 +155,7 @@ def add_lockstep(builder: ResultBuilder, step: Lockstep, result: ShardResult) ->
         builder.add_rows(HEADS, head_rows([statistic], CHANGE, corpus, DIFFERENCE))
     builder.add_rows(ARCS)  # examples of best heads are left to scans of one model
     for role, each in step.passes.items():
-        add_corpus(builder, each, role, result, analyses[role], f"{role} ")
+        add_corpus(builder, each, role, result, analyses[role], prefix=f"{role} ")
 
 
 def _add_analysis(builder: ResultBuilder, analyses: dict[str, Analysis], corpus: str) -> None:

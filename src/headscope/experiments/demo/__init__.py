@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def run_demo(out: Path, **context: Any) -> list[RunResults]:
-    """Scan, switch heads off, propagate relevance and prune; the report is `out/report.html`.
+    """Scan, switch heads off, propagate relevance and prune.
 
     Args:
         context: `progress` and `command`, as every experiment takes them.
@@ -23,12 +23,10 @@ def run_demo(out: Path, **context: Any) -> list[RunResults]:
     from headscope.experiments.relevance import relevance
     from headscope.experiments.scan import scan
     from headscope.experiments.scan.settings import Settings
-    from headscope.report.page import write_report
 
     settings = Settings(random_weights=True, min_count=20)
     scanned = scan("minilm", "tour", "tour-pairs", out=out, settings=settings, **context)
     ablated = ablate("minilm", "tour", out=out / "ablation", **context)
     relevant = relevance("minilm", "tour", out=out / "relevance", **context)
     pruned = prune("minilm", "tour", keep=0.5, onnx=False, out=out / "pruned", **context)
-    write_report([pruned, ablated, relevant, scanned], out / "report.html")
     return [scanned, ablated, relevant, pruned]

@@ -26,9 +26,10 @@ def demo_verb(
     from headscope.experiments.demo import run_demo
     from headscope.report.head_cards import head_cards, striking_cards
     from headscope.report.model_summary import model_summary
+    from headscope.report.page import write_report
 
     runs = run_demo(out, **run_context())
-    page = (out / "report.html").resolve()
+    page = write_report([*runs[:0:-1], runs[0]], out / "report.html").resolve()
     if as_json:
         print(json.dumps([result_data(run, page) for run in runs], indent=2))
         return

@@ -36,6 +36,7 @@ def add_corpus(
     weights: str,
     result: ShardResult,
     analyses: Sequence[Analysis],
+    *,
     prefix: str = "",
 ) -> None:
     """Add what a pass was made on, and its maps.

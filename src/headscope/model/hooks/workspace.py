@@ -21,8 +21,8 @@ MARGIN = 16
 class Workspace:
     """Named pieces of memory; what is in one is valid until it is taken again."""
 
-    def __init__(self, dtype: torch.dtype = torch.float32) -> None:
-        self.dtype = dtype
+    def __init__(self, dtype: torch.dtype | None = None) -> None:
+        self.dtype = dtype or torch.float32
         self.memory: dict[str, Tensor] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
 

@@ -1,0 +1,29 @@
+"""What heads give on average: what stands in for a head that is off by its mean."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headscope.corpus import Budget
+from headscope.model import HeadOutputs, Model, intercept_head_outputs
+from headscope.tasks import Case, Task
+
+
+@torch.inference_mode()
+def average_head_outputs(model: Model, task: Task, cases: list[Case], budget: Budget) -> Tensor:
+    """(layer, head, size) what each head gives on average over all tokens of the data."""
+    sums: dict[int, Tensor] = {}
+    real = torch.empty(0)
+
+    def add(outputs: HeadOutputs) -> Tensor:
+        total = outputs.context[real].double().sum(0)
+        sums[outputs.layer] = sums.get(outputs.layer, 0) + total
+        return outputs.context
+
+    with intercept_head_outputs(model.network, model.adapter, model.heads, add):
+        for batch in task.batches(model, cases, budget):
+            real = batch.batch.real
+            task.read(model, batch, batch.inputs(model), 1)
+    tokens = sum(len(text) for case in cases for text in case.texts)
+    return (torch.stack([sums[layer] for layer in range(model.layers)]) / tokens).float()

@@ -1,0 +1,49 @@
+"""What is switched off in turn: a head, a layer, or a set of heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headscope._util.naming import head_name, parse_heads
+from headscope.model import Model
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Heads that are off together: one head, a layer, or a chosen set."""
+
+    unit: str
+    name: str
+    heads: dict[int, list[int]]
+
+    @property
+    def layer(self) -> int | None:
+        """Its layer, where it has one."""
+        return next(iter(self.heads)) if len(self.heads) == 1 else None
+
+    @property
+    def head(self) -> int | None:
+        """Its head, where it is one head."""
+        return next(iter(self.heads.values()))[0] if self.unit == "head" else None
+
+
+def every_head(model: Model) -> list[Variant]:
+    """All heads one by one."""
+    return [
+        Variant("head", head_name(layer, head), {layer: [head]})
+        for layer in range(model.layers)
+        for head in range(model.heads)
+    ]
+
+
+def every_head_and_layer(model: Model) -> list[Variant]:
+    """All heads one by one, then all layers."""
+    every = list(range(model.heads))
+    layers = [Variant("layer", head_name(one), {one: every}) for one in range(model.layers)]
+    return every_head(model) + layers
+
+
+def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
+    """Sets of heads, each off together: `L3.H4,L5`."""
+    return [Variant("set", name, parse_heads(name, model.layers, model.heads)) for name in names]
