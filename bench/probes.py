@@ -13,14 +13,20 @@ from bench.timing import timed
 from headscope.corpus import Corpus
 from headscope.corpus.vectors import read_vectors
 from headscope.experiments._shared.loss_gradients import BATCH, gradients_of_loss
-from headscope.experiments.probe.compute import temporary
-from headscope.experiments.probe.probes import AttentionAndWords, Probe, Sizes, together
-from headscope.experiments.probe.sentences import dependencies, sentences
-from headscope.experiments.probe.training import IGNORED, Part
+from headscope.experiments.probe.inputs import IGNORED, TreebankPart, temporary_file
+from headscope.experiments.probe.probes import (
+    AttentionAndWords,
+    Probe,
+    ProbeDimensions,
+    joint_scores,
+)
+from headscope.experiments.probe.sentences import dependencies, parsed_sentences
 from headscope.experiments.probe.word_attention import WordMaps
 from headscope.model import Model
 from headscope.tasks import CaseBatch, Task
 
+CACHE = 4 << 30
+"""Bytes for the attention of the sentences."""
 ALONE = 200
 """Sentences that the slow side is timed on."""
 
@@ -51,13 +57,13 @@ class PairByPair(nn.Module):
 
 def probes_table(model: Model, wsj: Corpus, vectors: Path, rounds: int) -> list[str]:
     """An epoch of attention and words, both sides from the same stored attention."""
-    some = sentences(model.encode(list(wsj)))
+    some = parsed_sentences(model.encode(list(wsj)))
     types = sorted({word for one in some for word in one.words})
     table = torch.from_numpy(read_vectors(vectors, types).of(types))
     place = {word: row for row, word in enumerate(types)}
     index = [torch.tensor([place[word] for word in one.words]) for one in some]
-    with temporary(None) as file:
-        part = Part(WordMaps(model, some, file), table, index)
+    with temporary_file(None) as file:
+        part = TreebankPart(WordMaps(model, some, file, max_bytes=CACHE), table, index)
         fast, three = (
             min(timed(partial(batched, part, many)) for _ in range(rounds)) / len(some) / many
             for many in (1, 3)
@@ -75,32 +81,34 @@ def probes_table(model: Model, wsj: Corpus, vectors: Path, rounds: int) -> list[
     ]  # fmt: skip
 
 
-def batched(part: Part, many: int) -> None:
+def batched(part: TreebankPart, many: int) -> None:
     """An epoch as headscope trains several probes side by side."""
-    sizes = Sizes(part.maps.heads, part.table.shape[1])
-    probes: list[Probe] = [AttentionAndWords(sizes) for _ in range(many)]
+    dimensions = ProbeDimensions(part.maps.heads, part.vectors.shape[1])
+    probes: list[Probe] = [AttentionAndWords(dimensions) for _ in range(many)]
     optimizer = torch.optim.Adam([one for probe in probes for one in probe.parameters()], 0.003)
     for group in range(len(part.maps)):
-        scores = together(probes, *part.read(group, probes[0]), itself=False)
+        scores = joint_scores(probes, *part.read(group, probes[0]), allow_self=False)
         target = part.target(group, dependencies).expand(many, -1, -1)
         _step(optimizer, scores.flatten(0, 2), target.flatten())
 
 
-def one_by_one(part: Part) -> None:
+def one_by_one(part: TreebankPart) -> None:
     """A part of an epoch as it was first done."""
-    probe = PairByPair(part.maps.heads, part.table.shape[1])
+    probe = PairByPair(part.maps.heads, part.vectors.shape[1])
     optimizer = torch.optim.Adam(probe.parameters(), 0.002)
     groups = ((group, row) for group, some in enumerate(part.maps.groups)
               for row in range(len(some)))  # fmt: skip
     step = max(1, sum(len(some) for some in part.maps.groups) // ALONE)
-    last, looks = -1, part.maps.read(0)
+    last, attention = -1, part.maps.read(0)
     for group, row in islice(groups, 0, ALONE * step, step):
         if last != group:
-            last, looks = group, part.maps.read(group)
+            last, attention = group, part.maps.read(group)
         one = part.maps.members(group)[row]
         size = len(one)
-        vectors = part.table[part.index[part.maps.groups[group][row]]]
-        scores = probe(looks.words[row, :size, :size], looks.ends[row, :size], vectors)
+        vectors = part.vectors[part.types[part.maps.groups[group][row]]]
+        scores = probe(
+            attention.words[row, :size, :size], attention.to_special[row, :size], vectors
+        )
         _step(optimizer, scores, torch.from_numpy(one.heads))
 
 
