@@ -18,7 +18,7 @@ from headscope.analyses.linguistic_features import (
     LinguisticFeatures,
     features_of,
 )
-from headscope.corpus import BUCKETS, Budget, Example, Survey, read
+from headscope.corpus import BUCKETS, Budget, Example, Survey, bucket_of, read
 from headscope.errors import HeadscopeError, InputError
 from headscope.evidence import HEADS, Int32, Layout, Mean, RoleRule, Statistic, Table, Unit
 from headscope.experiments.ablation import ablate
@@ -53,24 +53,53 @@ def numbers(results: RunResults) -> np.ndarray[tuple[int, int], np.dtype[np.floa
     return np.array([heads[name].to_numpy(zero_copy_only=False) for name in NUMBERS], dtype=float)
 
 
-def test_merged_shards_equal_one_shard() -> None:
-    """Texts of one length: the planned batches are the same however texts are cut into shards."""
+SHARDS, PER_SHARD = 4, 40
+
+
+def cut_and_whole(documents: list[list[str]]) -> tuple[RunResults, RunResults]:
+    """Scans of the same texts in several shards and in a single one, in the same batches: texts
+    of one length are batched alike however they are cut into shards.
+
+    Args:
+        documents: of each shard, which its texts take in turn.
+    """
     rng = np.random.default_rng(0)
     examples = [
-        Example(f"s{n}", document=f"d{n // 3}", words=tuple(rng.choice(WORDS, 8)))
-        for n in range(160)
+        Example(
+            f"s{n}",
+            document=documents[n // PER_SHARD][n % len(documents[n // PER_SHARD])],
+            words=tuple(rng.choice(WORDS, 8)),
+        )
+        for n in range(SHARDS * PER_SHARD)
     ]
     model, corpus = tiny("bert"), corpus_of(examples)
     whole = hs.Settings(budget=Budget(tokens=80))  # batches of 8 texts
-    cut = replace(whole, shard=40)
-    assert [len(list(shards(model, corpus, settings))) for settings in (whole, cut)] == [1, 4]
-    one, merged = (
-        scan(model, corpus, settings=settings, progress=NoProgress()) for settings in (whole, cut)
+    cut = replace(whole, shard=PER_SHARD)
+    counts = [len(list(shards(model, corpus, settings))) for settings in (cut, whole)]
+    assert counts == [SHARDS, 1]
+    merged, single = (
+        scan(model, corpus, settings=settings, progress=NoProgress()) for settings in (cut, whole)
     )
-    assert one.table("heads")["n"].equals(merged.table("heads")["n"])
-    assert one.table("heads").equals(merged.table("heads"))
-    assert one.table("best").equals(merged.table("best"))
-    assert one.table("maps").equals(merged.table("maps"))
+    assert merged.table("maps").equals(single.table("maps"))
+    assert merged.table("heads")["n"].equals(single.table("heads")["n"])
+    return merged, single
+
+
+def test_merged_shards_equal_one_shard() -> None:
+    """Documents go on from shard to shard: what they add up to is the same but for rounding."""
+    merged, single = cut_and_whole([[f"d{n}" for n in range(20)]] * SHARDS)
+    np.testing.assert_allclose(numbers(merged), numbers(single), atol=1e-12, rtol=1e-12)
+
+
+def test_merged_shards_equal_one_shard_to_the_bit() -> None:
+    """No bucket has documents of two shards, so that nothing is rounded when shards are merged."""
+    names = [f"d{n}" for n in range(100)]
+    merged, single = cut_and_whole(
+        [[name for name in names if bucket_of(name) % SHARDS == shard] for shard in range(SHARDS)]
+    )
+    assert merged.record.corpora[0].buckets > 20
+    for name in ("heads", "best", "distances", "families"):
+        assert merged.table(name).equals(single.table(name)), name
 
 
 def test_another_batch_budget_moves_sums_by_less_than_a_millionth() -> None:
