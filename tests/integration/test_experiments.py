@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from headscope.report.panels import panels
 
 import headscope as hs
 from headscope._util.progress import NoProgress, Progress

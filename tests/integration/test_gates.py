@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from headscope.report.panels import panels
 
 from headscope._util.progress import NoProgress
 from headscope.experiments._shared.head_curves import PRUNING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -11,9 +12,10 @@ import torch
 import headscope as hs
 from headscope._util.progress import NoProgress
 from headscope.corpus import read
+from headscope.evidence import HEADS
+from headscope.evidence.example_tables import MAPS
 from headscope.model import Model, WorkItems, disable, map_parallel, replicas_of
 from headscope.model.attention import MapWatcher
-from headscope.runs import rows_of
 from tests.tiny import CONFIGS, tiny
 
 
@@ -50,11 +52,9 @@ def test_two_find_what_one_finds(minilm: Model, threads: int) -> None:
     torch.set_num_threads(1)
     assert len(replicas_of(minilm)) == 1
     alone = hs.scan(minilm, read("tour"), progress=NoProgress())
-    for mine, yours in zip(rows_of(two.heads), rows_of(alone.heads), strict=True):
-        assert mine == pytest.approx(yours, abs=1e-6)
-    assert [row["example"] for row in rows_of(two.maps)] == [
-        row["example"] for row in rows_of(alone.maps)
-    ]
+    for mine, yours in zip(two.rows(HEADS), alone.rows(HEADS), strict=True):
+        assert asdict(mine) == pytest.approx(asdict(yours), abs=1e-6)
+    assert [row.example for row in two.rows(MAPS)] == [row.example for row in alone.rows(MAPS)]
 
 
 def test_a_network_with_hooks_has_no_replica(minilm: Model, threads: int) -> None:

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tokenizers as tk
 import vl_convert
-from headscope.runs.found import Found
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
 from headscope._util.progress import NoProgress
+from headscope.analyses._linking.section import relations
 from headscope.cli.show import Screen
-from headscope.corpus import Example, Frame, Link, Mention, Rules, read
+from headscope.corpus import Example, Frame, Link, Mention, read
+from headscope.evidence import Unit
 from headscope.experiments.ablation import ablate
 from headscope.experiments.compare import compare
 from headscope.experiments.importance import importance
 from headscope.experiments.look import look
 from headscope.experiments.scan import scan
-from headscope.experiments.scan.passes import Options
+from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, wrap
-from headscope.report.charts import heat_map, spec
+from headscope.report.charts import head_datum, heat_map, spec
 from headscope.report.page import write_report
 from headscope.report.views import CorpusView
-from headscope.runs.found import Found
+from headscope.runs import RunResults
 from tests.browser import installed
 from tests.tiny import network
 from tests.unit.examples import corpus_of
@@ -52,9 +52,9 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip("no browser could be found or installed (see tests/browser.py)")
     with sync_playwright() as play:
-        made = play.chromium.launch(executable_path=path, args=FLAGS)
-        yield made
-        made.close()
+        launched = play.chromium.launch(executable_path=path, args=FLAGS)
+        yield launched
+        launched.close()
 
 
 def hostile_model() -> Model:
@@ -84,21 +84,20 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n in range(30)
     ]
     corpus = corpus_of(examples, name=f"corpus {SCRIPT}")
-    options = Options(rules=Rules(min_count=10))
-    found = scan(
+    results = scan(
         hostile_model(),
         corpus,
-        options=options,
+        settings=Settings(min_count=10),
         progress=NoProgress(),
         command=["headscope", BREAK],
     )
-    return write_report([found], tmp_path_factory.mktemp("hostile") / "report.html")
+    return write_report([results], tmp_path_factory.mktemp("hostile") / "report.html")
 
 
 @pytest.fixture(scope="module")
-def demo(minilm: Model) -> Found:
-    options = Options(random_weights=True, rules=Rules(min_count=20))
-    return scan(minilm, read("tour"), options=options, progress=NoProgress())
+def demo(minilm: Model) -> RunResults:
+    settings = Settings(random_weights=True, min_count=20)
+    return scan(minilm, read("tour"), settings=settings, progress=NoProgress())
 
 
 class Visit:
@@ -128,7 +127,7 @@ class Visit:
 
 
 def test_the_page_renders_and_a_click_shows_the_head(
-    browser: Browser, demo: Found, tmp_path: Path
+    browser: Browser, demo: RunResults, tmp_path: Path
 ) -> None:
     path = demo.report(tmp_path / "report.html")
     visit = Visit(browser, path)
@@ -159,8 +158,8 @@ def test_the_page_renders_and_a_click_shows_the_head(
 def test_an_experiment_without_maps_renders(
     browser: Browser, minilm: Model, tmp_path: Path
 ) -> None:
-    felt = importance(minilm, "tour", progress=NoProgress())
-    visit = Visit(browser, felt.report(tmp_path / "report.html"))
+    results = importance(minilm, "tour", progress=NoProgress())
+    visit = Visit(browser, results.report(tmp_path / "report.html"))
     assert visit.page.locator(".grid").count() == 0
     assert "Heads are ranked by importance" in visit.page.inner_text("main")
     visit.page.locator("section.view .chart path[aria-label]").last.click()
@@ -169,7 +168,7 @@ def test_an_experiment_without_maps_renders(
     assert visit.complaints == []
 
 
-def test_the_table_sorts_and_filters(browser: Browser, demo: Found, tmp_path: Path) -> None:
+def test_the_table_sorts_and_filters(browser: Browser, demo: RunResults, tmp_path: Path) -> None:
     page = Visit(browser, demo.report(tmp_path / "report.html")).page
     table = page.locator("section.view:not([hidden]) table.heads")
     assert table.locator("tbody tr").count() == 72
@@ -183,7 +182,7 @@ def test_the_table_sorts_and_filters(browser: Browser, demo: Found, tmp_path: Pa
 
 
 def test_views_switch_between_trained_and_random(
-    browser: Browser, demo: Found, tmp_path: Path
+    browser: Browser, demo: RunResults, tmp_path: Path
 ) -> None:
     visit = Visit(browser, demo.report(tmp_path / "report.html"))
     visit.page.select_option("#view", label="minilm with random weights on tour")
@@ -225,7 +224,7 @@ def test_the_policy_blocks_what_is_not_ours(browser: Browser, hostile: Path) -> 
 
 
 def test_on_a_phone_nothing_but_tables_and_charts_scrolls(
-    browser: Browser, demo: Found, tmp_path: Path
+    browser: Browser, demo: RunResults, tmp_path: Path
 ) -> None:
     page = Visit(browser, demo.report(tmp_path / "report.html"), width=390).page
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -248,7 +247,7 @@ def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> 
 
 
 def test_relations_antecedents_and_arcs_are_there(
-    browser: Browser, demo: Found, tmp_path: Path
+    browser: Browser, demo: RunResults, tmp_path: Path
 ) -> None:
     page = Visit(browser, demo.report(tmp_path / "report.html")).page
     shown = page.locator("section.view:not([hidden])")
@@ -265,10 +264,10 @@ def test_relations_antecedents_and_arcs_are_there(
     page.wait_for_selector("#head[open] #head-map svg")
 
 
-def test_figures_are_real_pictures(demo: Found, tmp_path: Path) -> None:
-    one = replace(CorpusView(demo, "tour", "trained"))
-    rows = one.of(one.headlines[0])
-    drawing = spec(heat_map(rows, "share")) | {"datasets": {"heads": rows}}
+def test_figures_are_real_pictures(demo: RunResults, tmp_path: Path) -> None:
+    view = CorpusView(demo, "tour", "trained")
+    rows = [head_datum(row) for row in view.of(view.headlines[0])]
+    drawing = spec(heat_map(rows, Unit.SHARE)) | {"datasets": {"heads": rows}}
     (tmp_path / "map.png").write_bytes(vl_convert.vegalite_to_png(drawing))
     picture = np.asarray(Image.open(tmp_path / "map.png").convert("RGB")).reshape(-1, 3)
     assert len(np.unique(picture, axis=0)) > 30  # cells of many shades, not an empty frame
@@ -298,13 +297,14 @@ def test_experiments_are_drawn(browser: Browser, minilm: Model, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_a_terminal_shows_tables_whole(demo: Found, width: int) -> None:
+def test_a_terminal_shows_tables_whole(demo: RunResults, width: int) -> None:
     out = io.StringIO()
-    console = Console(file=out, width=width)
-    Screen(console).results(demo)
-    Screen(console).heads(demo, [demo])
+    screen = Screen(Console(file=out, width=width))
+    screen.results(demo)
+    screen.heads(demo, [demo])
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)
-    for row in demo.relations("tour"):
-        assert any(all(cell in line for cell in row.cells) for line in lines)
+    for row in relations(demo, "tour", "trained", "dependencies"):
+        cells = [str(cell) for cell in row.cells]
+        assert any(all(cell in line for cell in cells) for line in lines)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,25 +14,27 @@ import time
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from headscope.runs.found import Found
 
+import headscope as hs
 from headscope._util.interrupt import interruptible
 from headscope._util.progress import NoProgress
 from headscope.errors import RunError
-from headscope.evidence import ShardResult
+from headscope.evidence import Exemplar, Exemplars, Layout, ShardResult, Tally
 from headscope.experiments.scan import scan
-from headscope.experiments.scan.passes import Options
+from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
-from headscope.runs import RunFolder, run
+from headscope.report.page import render
+from headscope.runs import FORMAT, ModelRecord, RunFolder, Study, run
 from tests.integration.test_scan import letters
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
 SMALL_SHARDS = (
-    "import sys, headscope.experiments.scan.passes as passes\n"
-    "passes.SHARD = 48\n"
+    "import headscope.experiments.scan.settings as settings\n"
+    "settings.SHARD = 48\n"
     "from headscope.cli.main import main\n"
     "main()\n"
 )
@@ -51,24 +54,8 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 def corpus_file(folder: Path, texts: int = 720) -> Path:
     path = folder / "corpus.txt"
     rng = random.Random(1)
-    words = [
-        "the",
-        "cat",
-        "dog",
-        "saw",
-        "ran",
-        "a",
-        "house",
-        "in",
-        "on",
-        "red",
-        "old",
-        "very",
-        "quickly",
-        "tree",
-        ".",
-        ",",
-    ]
+    words = ["the", "cat", "dog", "saw", "ran", "a", "house", "in", "on", "red", "old", "very"]
+    words += ["quickly", "tree", ".", ","]
     lines = [" ".join(rng.choices(words, k=rng.randint(3, 24))) for _ in range(texts)]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
@@ -98,6 +85,49 @@ COMPLETE = [
     "run.json",
 ]
 
+STUDY = Study(ModelRecord("tiny", "bert", 3, 4, 62, 0, "", None, "float32"), {}, {})
+
+
+def shard_result(value: float, name: str, layout: Layout) -> ShardResult:
+    """What a shard of one example brings in."""
+    result = ShardResult()
+    shape = (layout.buckets, layout.layers, layout.heads, 1)
+    result.tallies["both"] = Tally.of(np.full(shape, value), np.ones((*shape[:2], 1, 1)))
+    result.tallies[f"only {name}"] = Tally.of(np.full(shape, -value), np.ones((*shape[:2], 1, 1)))
+    result.exemplars["texts"] = Exemplars(4)
+    result.exemplars["texts"].offer(Exemplar(int(value), name, {}, {"map": np.full(2, value)}))
+    result.counts["examples"] = 1
+    result.columns["predictions"] = np.array([[value]])
+    return result
+
+
+def test_results_of_shards_add_up(tmp_path: Path) -> None:
+    """In memory, and from the checkpoint that a killed process leaves."""
+    layout, names = Layout(buckets=3, layers=2, heads=2), ("a", "b", "c")
+
+    def work(number: int) -> ShardResult:
+        return shard_result(float(number), names[number - 1], layout)
+
+    def stop_before_last(number: int) -> ShardResult:
+        if number == len(names):
+            raise KeyboardInterrupt
+        return work(number)
+
+    with RunFolder(tmp_path / "run", STUDY, [], {}) as folder:
+        with pytest.raises(KeyboardInterrupt):
+            run(range(1, 4), stop_before_last, folder)
+        resumed = run(range(1, 4), work, folder)
+    for total in (run(range(1, 4), work), resumed):
+        assert (total.tallies["both"].sums == 1 + 2 + 3).all()
+        assert (total.tallies["both"].counts == 3).all()
+        for number, name in enumerate(names, 1):
+            assert (total.tallies[f"only {name}"].sums == -number).all()
+            assert (total.tallies[f"only {name}"].counts == 1).all()
+        assert total.counts["examples"] == 3
+        assert total.columns["predictions"].tolist() == [[1], [2], [3]]
+        kept = {exemplar.id: exemplar.arrays["map"][0] for exemplar in total.exemplars["texts"]}
+        assert kept == {"a": 1, "b": 2, "c": 3}
+
 
 @pytest.mark.xdist_group("processes")
 def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> None:
@@ -116,8 +146,8 @@ def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> Non
         json.loads((run / "run.json").read_text())  # whatever is there is whole
     assert kills >= 2
     last = start("scan", "minilm", corpus, "-o", run)
-    _, said = last.communicate()
-    assert last.returncode == 0, said
+    _, messages = last.communicate()
+    assert last.returncode == 0, messages
     whole.communicate()
     assert whole.returncode == 0
     for name in ("heads", "best", "maps", "arcs"):
@@ -134,15 +164,15 @@ def test_ctrl_c_is_one_sentence_and_resumes(tmp_path: Path) -> None:
     process = start("scan", "minilm", corpus, "-o", run)
     wait_for_checkpoint(process, run, 0)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate()
-    assert process.returncode == 130, said
-    assert said.strip().endswith("interrupted; the same command goes on where it stopped")
-    assert "Traceback" not in said
+    out, messages = process.communicate()
+    assert process.returncode == 130, messages
+    assert messages.strip().endswith("interrupted; the same command goes on where it stopped")
+    assert "Traceback" not in messages
     assert out == ""
     assert left_over(run) == []
     again = start("scan", "minilm", corpus, "-o", run, "--json")
-    out, said = again.communicate()
-    assert again.returncode == 0, said
+    out, messages = again.communicate()
+    assert again.returncode == 0, messages
     assert json.loads(out)["report"] == str(run.resolve() / "report.html")
 
 
@@ -168,7 +198,7 @@ def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path, minilm: Model
     first = again_and_again(minilm, corpus)
     stamp = (tmp_path / "run" / "heads.parquet").stat().st_mtime_ns
     again = again_and_again(minilm, corpus)
-    assert again.heads.equals(first.heads)
+    assert again.table("heads").equals(first.table("heads"))
     assert (tmp_path / "run" / "heads.parquet").stat().st_mtime_ns == stamp
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["status"] == "complete"
@@ -179,13 +209,13 @@ def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path, minilm: Model
 def test_another_study_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     run, corpus = tmp_path / "run", corpus_of(letters(40))
     scan(tiny("bert"), corpus, out=run, only=["focus"], progress=NoProgress())
-    for model, data, options, said in (
-        (tiny("bert", seed=2), corpus, Options(), "model sha256"),
-        (tiny("bert"), corpus_of(letters(40), "other"), Options(), "data name"),
-        (tiny("bert"), corpus, Options(max_length=30), "options max_length"),
+    for model, data, settings, message in (
+        (tiny("bert", seed=2), corpus, Settings(), "model sha256"),
+        (tiny("bert"), corpus_of(letters(40), "other"), Settings(), "data name"),
+        (tiny("bert"), corpus, Settings(max_length=30), "options max_length"),
     ):
-        with pytest.raises(RunError, match=said):
-            scan(model, data, out=run, only=["focus"], options=options, progress=NoProgress())
+        with pytest.raises(RunError, match=message):
+            scan(model, data, out=run, only=["focus"], settings=settings, progress=NoProgress())
     with pytest.raises(RunError, match="analyses"):
         scan(tiny("bert"), corpus, out=run, only=["confidence"], progress=NoProgress())
 
@@ -198,17 +228,108 @@ def test_folders_that_are_no_runs(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="other things in it"):
         scan(tiny("bert"), corpus, out=tmp_path, progress=NoProgress())
     with pytest.raises(RunError, match="not a run folder"):
-        Found.read(tmp_path)
-    (tmp_path / "half").mkdir()
-    (tmp_path / "half" / "run.json").write_text('{"status": "running", "study": {}}')
+        hs.open(tmp_path)
+    with RunFolder(tmp_path / "half", STUDY, [], {}):
+        pass
     with pytest.raises(RunError, match="not finished"):
-        Found.read(tmp_path / "half")
-    (tmp_path / "half" / "run.json").write_text('{"status": "complete", "format": 1}')
+        hs.open(tmp_path / "half")
+    path = tmp_path / "half" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "complete", "format": 1}))
     with pytest.raises(RunError, match="another version of headscope"):
-        Found.read(tmp_path / "half")
-    (tmp_path / "half" / "run.json").write_text("{")
-    with pytest.raises(RunError, match="not a run's record"):
+        hs.open(tmp_path / "half")
+    path.write_text("{")
+    with pytest.raises(RunError, match=r"not a run folder: it has no readable run\.json"):
         scan(tiny("bert"), corpus, out=tmp_path / "half", progress=NoProgress())
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run that is complete."""
+    folder = tmp_path_factory.mktemp("runs") / "finished"
+    only = ["focus", "distances", "special_tokens"]
+    scan(tiny("bert"), corpus_of(letters(60)), out=folder, only=only, progress=NoProgress())
+    return folder
+
+
+DAMAGES: dict[str, bytes] = {
+    "not UTF-8": b'{"status": "\xff\xfe"}',
+    "empty": b"",
+    "half": b'{"status": "complete", "form',
+    "a list": b"[1, 2]",
+    "a number": b"7",
+    "deep": b"[" * 100_000,
+    "no study": b'{"status": "complete", "format": 8}',
+    "a study that is a list": b'{"status": "complete", "format": 8, "study": []}',
+    "a study without a model": b'{"status": "complete", "format": 8, "study": {}}',
+}
+WRONG_TYPES: dict[str, object] = {
+    "tables": "heads",
+    "status": 3,
+    "analyses": [{"analysis": 1}],
+    "corpora": {"a": 1},
+    "units": {"share": "percent"},
+    "left_out": [],
+    "command": None,
+    "format": "8",
+    "seconds": "long",
+}
+
+
+def assert_refused(folder: Path) -> None:
+    """One error, in one line, that names the folder; from reading and from running again."""
+    for attempt in (hs.open, partial(RunFolder, study=STUDY, command=[], system={})):
+        with pytest.raises(RunError) as caught:
+            attempt(folder)
+        message = str(caught.value)
+        assert str(folder) in message
+        assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_record_is_one_error(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "run.json").write_bytes(DAMAGES[damage])
+    assert_refused(tmp_path)
+
+
+@pytest.mark.parametrize("key", WRONG_TYPES)
+def test_a_record_with_a_wrong_type_is_one_error(finished: Path, tmp_path: Path, key: str) -> None:
+    record = json.loads((finished / "run.json").read_text(encoding="utf-8"))
+    (tmp_path / "run.json").write_text(json.dumps(record | {key: WRONG_TYPES[key]}))
+    assert_refused(tmp_path)
+
+
+def test_tables_that_are_damaged_or_missing_are_one_error(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    (folder / "maps.parquet").write_bytes(b"PAR1 not a table PAR1")
+    with pytest.raises(RunError, match="is damaged"):
+        hs.open(folder)
+    (folder / "maps.parquet").unlink()
+    with pytest.raises(RunError, match="is damaged"):
+        hs.open(folder)
+
+
+def test_a_folder_of_format_7_stays_readable(finished: Path, tmp_path: Path) -> None:
+    """Older versions listed best.parquet as `chosen`, wrote no units, and left fields out."""
+    folder = tmp_path / "old"
+    shutil.copytree(finished, folder)
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["format"] == FORMAT == 8
+    assert "best" in record["tables"]
+    record["format"] = 7
+    record["tables"] = [{"best": "chosen"}.get(name, name) for name in record["tables"]]
+    del record["units"]
+    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    old, new = hs.open(folder), hs.open(finished)
+    assert list(old.tables) == list(new.tables)
+    for name in new.tables:
+        assert old.table(name).equals(new.table(name))
+    for statistic in ("entropy", "entropy_relative"):
+        best = new.best("focus", statistic=statistic)
+        assert repr(old.best("focus", statistic=statistic)) == repr(best)
+    assert repr(old) == repr(new) != ""
+    assert render([old]) == render([new])
+    assert old.report(tmp_path / "old.html").stat().st_size > 500_000
 
 
 def test_what_a_killed_process_leaves_is_no_hindrance(tmp_path: Path) -> None:
@@ -224,14 +345,14 @@ def test_what_a_killed_process_leaves_is_no_hindrance(tmp_path: Path) -> None:
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     with (
-        RunFolder(tmp_path / "run", {"a": 1}, {}),
+        RunFolder(tmp_path / "run", STUDY, [], {}),
         pytest.raises(RunError, match="being written by another headscope"),
     ):
-        RunFolder(tmp_path / "run", {"a": 1}, {})
+        RunFolder(tmp_path / "run", STUDY, [], {})
 
 
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run", {"a": 1}, {}) as folder:
+    with RunFolder(tmp_path / "run", STUDY, [], {}) as folder:
         (tmp_path / "run" / "checkpoint-0.npz").write_bytes(b"PK\x03\x04 not a zip")
         with pytest.raises(RunError, match="is damaged"):
             folder.restore(0)

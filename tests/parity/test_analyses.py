@@ -18,7 +18,6 @@ from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import Options
 from headscope.model import Model
 from headscope.model.token_roles import STOPS, is_punctuation
-from headscope.runs.found import Found
 from tests.parity import reference
 from tests.parity.annotated import Annotated, linguistic_features
 from tests.parity.reference import Key, Text

@@ -17,8 +17,8 @@ from headscope.experiments.scan.passes import Options
 from headscope.model import Model
 from tests.parity import annotated as slow
 from tests.parity.annotated import Annotated, Linked, Spot
-from tests.parity.test_analyses import texts
 from tests.parity.reference import Item, Key
+from tests.parity.test_analyses import texts
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 

@@ -42,7 +42,7 @@ from headscope.experiments.probe.sentences import (
 from headscope.experiments.probe.tables import PROBES
 from headscope.experiments.probe.training import ProbeHyperparameters, train
 from headscope.experiments.probe.word_attention import WordAttentionBatch, WordMaps
-from headscope.model import LayerAttention, Model, reinitialise
+from headscope.model import Model, reinitialise
 from tests.tiny import tiny
 
 TREES = [

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from headscope.report.panels import panels
 from numpy.typing import NDArray
 from scipy.special import erf
 

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from headscope.report.panels import panels
-from headscope.runs.found import Found
 from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
