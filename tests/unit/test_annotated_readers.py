@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from headscope.corpus import Frame, Mention, Rules, read
+from headscope.analyses.frames import FrameOptions
+from headscope.corpus import Frame, Mention, read
 from headscope.corpus.frames import chosen
 from headscope.errors import InputError
 
+KOVALEVA = asdict(FrameOptions())
 COLUMNS = "doc\t0\t{n}\t{word}\t{tag}\t-\t-\t-\t-\tspeaker\t*\t*\t*\t{chain}"
 
 
@@ -172,6 +175,6 @@ def test_real_annotated_corpora(data: Path) -> None:
         ("framenet17_kovaleva_473.jsonl", 473),
         ("framenet17_kovaleva_473_with_fn15_labels.jsonl", 468),
     ):
-        found = list(read(f"framenet:{frames / name}"))
-        assert sum(any(chosen(one, Rules())) for one in found) == passing
+        examples = list(read(f"framenet:{frames / name}"))
+        assert sum(any(chosen(one, **KOVALEVA)) for one in examples) == passing
     assert sum(len(one.frames) for one in read(f"framenet:{frames / 'fulltext.jsonl.gz'}")) > 12_000

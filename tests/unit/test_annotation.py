@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from headscope.corpus import Example, Frame, Mention, Rules, pack, read, word_list
+from headscope.analyses.frames import FrameOptions
+from headscope.corpus import Example, Frame, Mention, pack, read, word_list
 from headscope.corpus.features import features
 from headscope.corpus.frames import chosen, elsewhere
 from headscope.corpus.mentions import entities, head_match, nearest, sieve
 from headscope.corpus.relations import dependencies
 from headscope.errors import InputError
 
+KOVALEVA = asdict(FrameOptions())
 OWNED = Example(
     "1",
     words=("Bell", "'s", "new", "car"),
@@ -23,15 +25,15 @@ OWNED = Example(
 
 
 def test_before_an_s_the_possessive_rule_asks_the_s() -> None:
-    plain = [(link.source, link.target, link.label) for link in dependencies(OWNED, Rules())]
+    plain = [(link.source, link.target, link.label) for link in dependencies(OWNED)]
     assert plain == [(0, 3, "poss"), (1, 0, "possessive"), (2, 3, "amod")]
-    shifted = list(dependencies(OWNED, Rules(possessive=True)))
+    shifted = list(dependencies(OWNED, possessive=True))
     assert (shifted[0].source, shifted[0].target) == (1, 3)
-    assert shifted[1:] == list(dependencies(OWNED, Rules()))[1:]
+    assert shifted[1:] == list(dependencies(OWNED))[1:]
 
 
 def test_roots_count_only_among_all_words() -> None:
-    labels = [link.label for link in dependencies(OWNED, Rules(all_words=True))]
+    labels = [link.label for link in dependencies(OWNED, all_words=True)]
     assert labels == ["poss", "possessive", "amod", "root"]
 
 
@@ -42,20 +44,20 @@ def test_features_of_universal_and_of_penn_tags_agree() -> None:
     penn = ("PRP", "VBD", "RB", "VB", "NNP")
     expected = {"noun": [4], "pronoun": [0], "verb": [1, 3], "subject": [0], "object": [4],
                 "negation": [2]}  # fmt: skip
-    assert features(replace(shared, upos=tags), Rules()) == expected
-    assert features(replace(shared, xpos=penn), Rules()) == expected
-    assert features(replace(shared, upos=tags, xpos=penn), Rules()) == expected
+    assert features(replace(shared, upos=tags)) == expected
+    assert features(replace(shared, xpos=penn)) == expected
+    assert features(replace(shared, upos=tags, xpos=penn)) == expected
 
 
 def test_negation_is_a_whole_word_of_a_list(tmp_path: Path) -> None:
     text = Example("1", words=("Another", "note", ",", "No", ",", "nothing"))
-    assert features(text, Rules())["negation"] == [3, 5]
+    assert features(text)["negation"] == [3, 5]
     listed = tmp_path / "de.txt"
     listed.write_text("# German\nnicht\nKein\n", encoding="utf-8")
     german = Example("1", words=("Das", "ist", "kein", "not"), features=("_", "_", "_", "_"))
-    assert features(german, Rules(negations=word_list(listed)))["negation"] == [2]
+    assert features(german, negations=word_list(listed))["negation"] == [2]
     marked = replace(german, features=("_", "_", "Polarity=Neg|PronType=Neg", "_"))
-    assert features(marked, Rules(negations=("xyz",)))["negation"] == [2]
+    assert features(marked, negations=("xyz",))["negation"] == [2]
     listed.write_text("# nothing\n")
     with pytest.raises(InputError, match="no words"):
         word_list(listed)
@@ -128,8 +130,8 @@ def test_kovaleva_s_filter_and_the_other_places_of_a_frame() -> None:
     long = Frame("F", 5, (("A", 0, 4),))
     good = Frame("F", 5, (("A", 1, 3), ("B", 8, 10)))
     text = Example("1", words=words, frames=(near, long, good))
-    assert list(chosen(text, Rules())) == [good]
-    assert list(chosen(replace(text, words=(*words, "m")), Rules())) == []
+    assert list(chosen(text, **KOVALEVA)) == [good]
+    assert list(chosen(replace(text, words=(*words, "m")), **KOVALEVA)) == []
     for target, spans in elsewhere(good, 12):
         assert 0 <= target < 12
         lengths = sorted(end - start for start, end in spans)
@@ -147,9 +149,9 @@ def test_clitics_are_no_subjects() -> None:
     spanish = Example(
         "1", words=("Se", "venden", "casas"), relations=("expl:pass", "root", "nsubj:pass")
     )
-    assert features(spanish, Rules())["subject"] == [2]
+    assert features(spanish)["subject"] == [2]
     english = Example("1", words=("There", "is"), relations=("expl", "root"))
-    assert features(english, Rules())["subject"] == [0]
+    assert features(english)["subject"] == [0]
 
 
 def test_a_sentence_without_annotation_changes_nothing_for_its_neighbours() -> None:
