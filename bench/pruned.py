@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from headscope.corpus import Corpus
-from headscope.experiments.pruning.orders import named, random
-from headscope.experiments.pruning.speed import compared
+from headscope._util.naming import layer_head_pairs
+from headscope.experiments.pruning.orders import random_order
+from headscope.experiments.pruning.speed import measure_speedup
 from headscope.model import Model, remove
 from headscope.model.pruned.onnx import export_onnx, onnx_session
 
@@ -32,21 +33,21 @@ def pruned_table(models: dict[str, Model], corpus: Corpus) -> list[str]:
     ]  # fmt: skip
     for name, model in models.items():
         total = model.layers * model.heads
-        order = random(total, 0)
+        order = random_order(total, 0)
         inputs = batch(model, corpus)
         intact = forward(model, inputs)
         size = sum(one.numel() for one in model.network.parameters())
         for share in SHARES:
             kept = round(share * total)
-            smaller = remove(model, named(order[: total - kept], model.heads))
+            smaller = remove(model, layer_head_pairs(order[: total - kept], model.heads))
             left = sum(one.numel() for one in smaller.network.parameters()) / size
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model.onnx"
                 export_onnx(smaller, path)
                 session = onnx_session(path)
-                found = [compared(intact, work) for work in
+                speedups = [measure_speedup(intact, work) for work in
                          (forward(smaller, inputs), by_onnx(session, inputs))]  # fmt: skip
-            cells = [f"{one.times:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in found]
+            cells = [f"{one.times:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in speedups]
             lines.append(f"| {name} | {share:.0%} | {left:.0%} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
     return lines

@@ -24,7 +24,7 @@ from bench.pruned import pruned_table
 from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
 from bench.timing import timed
-from headscope import Options, load, read, scan, task
+from headscope import Settings, load, read, scan, task
 from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan
@@ -55,11 +55,13 @@ def looking() -> list[str]:
 
 
 def passes(model: Model, corpus: Corpus) -> Pass:
-    options = Options(max_length=model.max_length)
+    settings = Settings(max_length=model.max_length)
     texts = [kind for kind in choose(looking()) if kind.inputs is Inputs.TEXTS]
-    found = survey(model, corpus, texts, options, NoProgress())
-    kinds = [kind for kind in texts if kind.annotation is None or found.annotated[kind.annotation]]
-    return Pass(model, corpus, found, kinds, options, NoProgress())
+    surveyed = survey(model, corpus, texts, settings, NoProgress())
+    kinds = [
+        kind for kind in texts if kind.annotation is None or surveyed.annotated[kind.annotation]
+    ]
+    return Pass(model, corpus, surveyed, kinds, settings, NoProgress())
 
 
 @torch.inference_mode()
@@ -80,9 +82,9 @@ def watched(
     one = passes(model, corpus)
     total = [0.0, 0.0]
     with model.watch(*one.start()) as tap:
-        for shard in shards(model, corpus, one.options):
+        for shard in shards(model, corpus, one.settings):
             pieces = shard if length is None else joined(model, shard, length)
-            for places in plan([len(one) for one in pieces], one.options.budget):
+            for places in plan([len(one) for one in pieces], one.settings.budget):
                 takes = []
                 for _ in range(rounds):  # a batch of its own: what it keeps must be paid each time
                     batch = model.batch([pieces[place] for place in places])
@@ -247,7 +249,7 @@ def added(model: Model, corpus: Corpus, names: list[str], rounds: int) -> dict[s
     sides = {name: replace(scan_of, kinds=kinds) for name, kinds in sets.items()}
     sides["nothing"] = sides["bare"]
     total = dict.fromkeys(sides, 0.0)
-    texts = [one for part in shards(model, corpus, scan_of.options) for one in part]
+    texts = [one for part in shards(model, corpus, scan_of.settings) for one in part]
     batches = iter(scan_of.batches(texts))
     while some := [one for batch in islice(batches, BATCHES) for one in batch]:
         takes = [{name: timed(partial(side.work, some)) for name, side in sides.items()}

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from bench.timing import timed
+from headscope._util.progress import NoProgress
 from headscope.corpus import read
 from headscope.evidence.metrics import PEARSON
-from headscope.experiments.ablation.compute import Ablation, every_head_and_layer
+from headscope.experiments.ablation.compute import Ablation, every_head
 from headscope.model import Model, disable, load
 from headscope.model.initialise import load_untrained_classifier
 from headscope.tasks import CaseBatch, Regression, Similarity, Task
@@ -41,8 +42,9 @@ class Race:
 
 def race(model: Model, task: Task, naive: Callable[[int, int], object]) -> Race:
     """Time the sweep of all heads, and as many plain runs of the same batches."""
-    variants = [one for one in every_head_and_layer(model) if one.unit == "head"]
-    work = Ablation(model, task, variants)
+    variants = every_head(model)
+    work = Ablation(model, task, heads=[variant.name for variant in variants])
+    work.prepare(NoProgress())
     batches = [one for part in work.parts for one in task.batches(model, part, work.budget)]
     run_all(model, task, batches)  # warm up
     ours = timed(lambda: [work.work(part) for part in work.parts])
