@@ -57,10 +57,12 @@ def race(model: Model, task: Task, naive: Callable[[int, int], object]) -> Race:
             reference = np.concatenate(run_all(model, task, batches))
         place = 1 + layer * model.heads + head
         found = np.concatenate(
-            [work.done[start : start + len(part), place][list(one.places)]
-             for start, part in zip(starts(work), work.parts, strict=True)
-             for one in task.batches(model, part, work.budget)]
-        )  # fmt: skip
+            [
+                work.done[start : start + len(part), place][list(one.places)]
+                for start, part in zip(starts(work), work.parts, strict=True)
+                for one in task.batches(model, part, work.budget)
+            ]
+        )
         worst = max(worst, float(np.abs(found - reference).max()))
     scale = len(variants) / len(chosen)
     return Race(ours, runs * scale, slow * scale, worst)
@@ -111,8 +113,11 @@ class Script:
             encoded = self.model.tokenizer(
                 [one[0] for one in some],
                 [one[1] for one in some] if len(some[0]) > 1 else None,
-                padding="max_length", truncation=True, max_length=LENGTH, return_tensors="pt",
-            )  # fmt: skip
+                padding="max_length",
+                truncation=True,
+                max_length=LENGTH,
+                return_tensors="pt",
+            )
             seen["mask"] = encoded["attention_mask"]
             found.append(self.network(**encoded)[0])
         for hook in hooks:
@@ -140,15 +145,18 @@ def sweep_table(models: Path, data: Path) -> list[str]:
         ),
     }
     lines = [
-        "", "## Sweep over all heads compared with one run per head (gte-small, 144 heads, 128 "
-        "pairs of STS-B)", "",
+        "",
+        "## Sweep over all heads compared with one run per head (gte-small, 144 heads, 128 "
+        "pairs of STS-B)",
+        "",
         f"The slower sides are timed on {SOME} heads, in every second layer, and extrapolated. The "
         "last column is the largest difference between the predictions of the sweep and of single "
-        "runs for those heads.", "",
+        "runs for those heads.",
+        "",
         "| task | times slower: same model, same batches | naive, padded to 128 (target: 5) | "
         "largest difference |",
         "| --- | --- | --- | --- |",
-    ]  # fmt: skip
+    ]
     for name, one in rows.items():
         lines.append(f"| {name} | {one.cells[0]:.2f} | {one.cells[1]:.2f} | {one.worst:.0e} |")
         print(lines[-1], flush=True)

@@ -53,7 +53,9 @@ class OfTheBatch(Sound):
 
     def observe(self, seen: Seen) -> None:
         texts = len(seen.view.queries.pieces)
-        self.largest.add(seen, seen["largest"] / texts, seen.counts("largest"), seen.uniform("largest"))
+        self.largest.add(
+            seen, seen["largest"] / texts, seen.counts("largest"), seen.uniform("largest")
+        )
 
 
 class OfTheShard(Sound):

@@ -74,11 +74,14 @@ def slow(model: Model, examples: list[Example], counts: Counter[str]) -> Totals:
     totals: Totals = defaultdict(lambda: [0.0, 0.0])
     for text in texts(model, examples):
         for items in (
-            reference.relative_position(text), reference.special_tokens(text),
-            reference.focus(text), reference.confidence(text),
-            reference.offset_argmax(text), reference.rare_words(text, counts),
+            reference.relative_position(text),
+            reference.special_tokens(text),
+            reference.focus(text),
+            reference.confidence(text),
+            reference.offset_argmax(text),
+            reference.rare_words(text, counts),
             linguistic_features(Annotated(text, Example("no annotation")), {}),
-        ):  # fmt: skip
+        ):
             for what, layer, head, amount, count in items:
                 total = totals[what, layer, head]
                 total[0] += amount

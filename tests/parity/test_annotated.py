@@ -18,8 +18,8 @@ from headscope.model import Model
 from headscope.runs import RunResults
 from tests.parity import annotated as slow
 from tests.parity.annotated import Annotated, Linked, Spot
-from tests.parity.test_analyses import texts
 from tests.parity.reference import Item, Key
+from tests.parity.test_analyses import texts
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
@@ -37,8 +37,10 @@ def sentence(number: int, rng: np.random.Generator) -> Example:
     if number % 3 == 0:
         words[int(rng.integers(size))] = "\u200b"  # the tokenizer makes nothing of it
     root = int(rng.integers(size))
-    heads = [-1 if w == root else int(rng.choice([h for h in range(size) if h != w]))
-             for w in range(size)]  # fmt: skip
+    heads = [
+        -1 if w == root else int(rng.choice([h for h in range(size) if h != w]))
+        for w in range(size)
+    ]
     relations = ["root" if h < 0 else str(rng.choice(RELATIONS)) for h in heads]
     links = {
         (int(a), int(b), str(rng.choice(["x", "y"]))) for a, b in rng.integers(0, size, (5, 2))
@@ -100,10 +102,11 @@ def placements(found: Annotated) -> list[list[Spot]]:
                 if inside and spot != own and spot not in spots:
                     spots.append(spot)
         alive = [
-            spot for spot in spots
+            spot
+            for spot in spots
             if all(any(found.pieces(w) for w in range(a, b)) for a, b in spot[1])
             and found.pieces(spot[0])
-        ]  # fmt: skip
+        ]
         if own in alive:
             made.append(alive)
     return made
@@ -120,20 +123,28 @@ def joined(examples: list[Example]) -> list[Example]:
         tags: list[str] = []
         mentions: list[Mention] = []
         for part in parts:
-            moved = [Mention(m.start + len(words), m.end + len(words), m.chain)
-                     for m in part.mentions]  # fmt: skip
+            moved = [
+                Mention(m.start + len(words), m.end + len(words), m.chain) for m in part.mentions
+            ]
             words += part.words
             tags += part.upos
             mentions += moved
-        made.append(Example(str(parts[0].document), words=tuple(words), upos=tuple(tags),
-                            mentions=tuple(mentions)))  # fmt: skip
+        made.append(
+            Example(
+                str(parts[0].document),
+                words=tuple(words),
+                upos=tuple(tags),
+                mentions=tuple(mentions),
+            )
+        )
     return made
 
 
 def kinds(example: Example) -> list[slow.Mention]:
     types = {"PRON": "pronoun", "PROPN": "proper"}
-    return [(m.start, m.chain, types.get(example.upos[m.start], "nominal"))
-            for m in example.mentions]  # fmt: skip
+    return [
+        (m.start, m.chain, types.get(example.upos[m.start], "nominal")) for m in example.mentions
+    ]
 
 
 def collect(items: Iterable[Item], totals: Totals) -> None:
@@ -201,8 +212,11 @@ def check(results: RunResults, totals: Totals, tolerance: float) -> int:
             expected = totals[beside][0] / totals[beside][1]
             assert row.baseline == pytest.approx(expected, abs=tolerance), (what, row)
         seen.add(key)
-    there = {key for key, (_, n) in totals.items()
-             if n and key[2] >= 0 and key[0][1] not in ("matched", "elsewhere")}  # fmt: skip
+    there = {
+        key
+        for key, (_, n) in totals.items()
+        if n and key[2] >= 0 and key[0][1] not in ("matched", "elsewhere")
+    }
     assert seen == there
     return len(seen)
 
@@ -215,9 +229,7 @@ def test_annotation_equals_the_reference(family: str, pieces: str) -> None:
     settings = Settings(min_count=1, pieces=pieces)
     model = tiny(family)
     names = [name for name in NAMES if pieces == "mean" or name in ("dependencies", "links")]
-    results = scan(
-        model, corpus_of(examples), only=names, settings=settings, progress=NoProgress()
-    )
+    results = scan(model, corpus_of(examples), only=names, settings=settings, progress=NoProgress())
     totals, matched = reference_totals(model, examples, pieces)
     pool(totals)
     for key in list(totals):

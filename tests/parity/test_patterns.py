@@ -132,7 +132,7 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         "rows_alike": sum((sum(ink[i, j] for i in rows) / len(rows)) ** 2 for j in range(size)),
         "largest_of_all": max(largest.values()),
         "length": float(np.log(size)),
-    }  # fmt: skip
+    }
 
 
 def watched(model: Model, examples: list[Example]) -> list[tuple[Batch, torch.Tensor]]:

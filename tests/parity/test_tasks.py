@@ -29,11 +29,15 @@ from headscope.tasks import Classification, Task, task
 from tests.tiny import CONFIGS, tokenizer
 
 MOVIES = [
-    ("A warm and funny film.", "good"), ("It drags on and on.", "bad"),
-    ("I loved every minute of it, to my surprise.", "good"), ("Dull.", "bad"),
-    ("The actors deserve better than this script.", "bad"), ("Go and see it!", "good"),
-    ("Two hours that I will not get back.", "bad"), ("A small masterpiece.", "good"),
-]  # fmt: skip
+    ("A warm and funny film.", "good"),
+    ("It drags on and on.", "bad"),
+    ("I loved every minute of it, to my surprise.", "good"),
+    ("Dull.", "bad"),
+    ("The actors deserve better than this script.", "bad"),
+    ("Go and see it!", "good"),
+    ("Two hours that I will not get back.", "bad"),
+    ("A small masterpiece.", "good"),
+]
 
 
 @pytest.fixture
@@ -238,8 +242,16 @@ def test_metrics_of_the_intact_model(minilm: Model) -> None:
 
 
 def test_glue_is_read_as_it_is(data: Path) -> None:
-    sizes = {"mrpc": 408, "rte": 277, "sts-b": 1500, "sst-2": 872, "cola": 1043, "wnli": 71,
-             "qnli": 5463, "mnli": 9815}  # fmt: skip
+    sizes = {
+        "mrpc": 408,
+        "rte": 277,
+        "sts-b": 1500,
+        "sst-2": 872,
+        "cola": 1043,
+        "wnli": 71,
+        "qnli": 5463,
+        "mnli": 9815,
+    }
     for name, size in sizes.items():
         one = task(f"glue/{name}", glue_dir=data / "glue")
         assert len(one.examples) == size
@@ -317,6 +329,9 @@ def test_a_killed_sweep_goes_on(minilm: Model, tmp_path: Path) -> None:
     again = hs.ablate(minilm, one, heads=sets, out=run, progress=NoProgress())
     assert again.table("ablation").equals(whole.table("ablation"))
     assert sorted(path.name for path in run.iterdir()) == [
-        ".lock", "ablation.parquet", "report.html", "run.json"
-    ]  # fmt: skip
+        ".lock",
+        "ablation.parquet",
+        "report.html",
+        "run.json",
+    ]
     assert hs.open(run).rows(ABLATION) == whole.rows(ABLATION)

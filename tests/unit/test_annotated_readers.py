@@ -21,8 +21,9 @@ COLUMNS = "doc\t0\t{n}\t{word}\t{tag}\t-\t-\t-\t-\tspeaker\t*\t*\t*\t{chain}"
 def conll2012(*sentences: list[tuple[str, str, str]]) -> str:
     lines = ["#begin document (doc); part 000"]
     for sentence in sentences:
-        lines += [COLUMNS.format(n=n, word=w, tag=t, chain=c)
-                  for n, (w, t, c) in enumerate(sentence)] + [""]  # fmt: skip
+        lines += [
+            COLUMNS.format(n=n, word=w, tag=t, chain=c) for n, (w, t, c) in enumerate(sentence)
+        ] + [""]
     return "\n".join([*lines, "#end document"]) + "\n"
 
 
@@ -74,8 +75,10 @@ HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\t
 
 def test_gap(tmp_path: Path) -> None:
     path = tmp_path / "gap.tsv"
-    path.write_text(HEADER + "d-1\tAnn's aunt Bea Lee said she \"won\".\tshe\t24\tAnn\t0\tFALSE\t"
-                    "Bea Lee\t11\tTRUE\turl\n")  # fmt: skip
+    path.write_text(
+        HEADER + 'd-1\tAnn\'s aunt Bea Lee said she "won".\tshe\t24\tAnn\t0\tFALSE\t'
+        "Bea Lee\t11\tTRUE\turl\n"
+    )
     (one,) = read(f"gap:{path}")
     assert one.words == ("Ann", "'", "s", "aunt", "Bea", "Lee", "said", "she", '"', "won", '"', ".")
     assert one.spaces[:4] == (True, False, False, True)
@@ -90,13 +93,24 @@ def test_gap(tmp_path: Path) -> None:
 
 def test_framenet_lines(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
-    whole = {"text": "The old king gave them a horse .", "frame": "Giving", "target": [[13, 16]],
-             "fe": [["Donor", 0, 11, "Core"], ["Theme", 23, 29, "Core"],
-                    ["Time", 18, 21, "Peripheral"]], "sid": "7"}  # fmt: skip
-    listed = {"sid": "8", "doc": "d", "text": whole["text"],
-              "frames": [whole, whole | {"target": [[0, 2], [4, 6]]}]}  # fmt: skip
-    strings = {"sentence": "She smiled , and the girl smiled back .", "target": "smiled",
-               "core_fes": ["the girl"]}  # fmt: skip
+    whole = {
+        "text": "The old king gave them a horse .",
+        "frame": "Giving",
+        "target": [[13, 16]],
+        "fe": [["Donor", 0, 11, "Core"], ["Theme", 23, 29, "Core"], ["Time", 18, 21, "Peripheral"]],
+        "sid": "7",
+    }
+    listed = {
+        "sid": "8",
+        "doc": "d",
+        "text": whole["text"],
+        "frames": [whole, whole | {"target": [[0, 2], [4, 6]]}],
+    }
+    strings = {
+        "sentence": "She smiled , and the girl smiled back .",
+        "target": "smiled",
+        "core_fes": ["the girl"],
+    }
     path.write_text("\n".join(json.dumps(one) for one in (whole, listed, strings)))
     one, two, three = read(f"framenet:{path}")
     giving = Frame("Giving", 3, (("Donor", 0, 3), ("Theme", 5, 7)))

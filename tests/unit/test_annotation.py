@@ -42,8 +42,14 @@ def test_features_of_universal_and_of_penn_tags_agree() -> None:
     shared = Example("1", words=words, relations=("nsubj", "aux", "neg", "root", "obj"))
     tags = ("PRON", "AUX", "PART", "VERB", "PROPN")
     penn = ("PRP", "VBD", "RB", "VB", "NNP")
-    expected = {"noun": [4], "pronoun": [0], "verb": [1, 3], "subject": [0], "object": [4],
-                "negation": [2]}  # fmt: skip
+    expected = {
+        "noun": [4],
+        "pronoun": [0],
+        "verb": [1, 3],
+        "subject": [0],
+        "object": [4],
+        "negation": [2],
+    }
     assert features(replace(shared, upos=tags)) == expected
     assert features(replace(shared, xpos=penn)) == expected
     assert features(replace(shared, upos=tags, xpos=penn)) == expected
@@ -95,8 +101,9 @@ def mentioned(words: str, *spans: tuple[int, int, str], tags: str = "") -> Examp
 
 
 def test_types_of_mentions() -> None:
-    text = mentioned("Ann saw the dog and she fed it", (0, 1, "a"), (2, 4, "d"), (5, 6, "a"),
-                     (7, 8, "d"))  # fmt: skip
+    text = mentioned(
+        "Ann saw the dog and she fed it", (0, 1, "a"), (2, 4, "d"), (5, 6, "a"), (7, 8, "d")
+    )
     by_form = [one.kind for one in entities(text)]
     assert by_form == ["proper", "nominal", "pronoun", "pronoun"]
     tagged = replace(text, upos=("PROPN", "VERB", "DET", "NOUN", "CCONJ", "PRON", "VERB", "PRON"))
@@ -112,8 +119,13 @@ def test_of_mentions_with_one_head_word_the_longest_stands_for_all() -> None:
 def test_the_sieve_prefers_strings_then_heads_then_agreement() -> None:
     text = mentioned(
         "the cat met a dog and Mary saw the cat while she held cats",
-        (0, 2, "c"), (3, 5, "d"), (6, 7, "m"), (8, 10, "c"), (11, 12, "m"), (13, 14, "x"),
-    )  # fmt: skip
+        (0, 2, "c"),
+        (3, 5, "d"),
+        (6, 7, "m"),
+        (8, 10, "c"),
+        (11, 12, "m"),
+        (13, 14, "x"),
+    )
     cat, dog, mary, again, she, _ = entities(text)
     assert sieve(again, [cat, dog, mary]) == 0
     assert head_match(again, [cat, dog, mary]) == 0
@@ -156,10 +168,14 @@ def test_clitics_are_no_subjects() -> None:
 
 def test_a_sentence_without_annotation_changes_nothing_for_its_neighbours() -> None:
     first = Example(
-        "d-1", document="d", words=("The", "cat", "next", "door", "slept"),
-        heads=(1, 4, 3, 1, -1), relations=("det", "nsubj", "case", "nmod", "root"),
-        upos=("DET", "NOUN", "ADP", "NOUN", "VERB"), mentions=(Mention(0, 4, "1"),),
-    )  # fmt: skip
+        "d-1",
+        document="d",
+        words=("The", "cat", "next", "door", "slept"),
+        heads=(1, 4, 3, 1, -1),
+        relations=("det", "nsubj", "case", "nmod", "root"),
+        upos=("DET", "NOUN", "ADP", "NOUN", "VERB"),
+        mentions=(Mention(0, 4, "1"),),
+    )
     second = Example("d-2", document="d", words=("It", "purrs"), mentions=(Mention(0, 1, "1"),))
     (window,) = pack([(first, 5), (second, 2)], room=50)
     cat, it = entities(window)

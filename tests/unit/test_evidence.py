@@ -69,10 +69,17 @@ def documents(
 
 @pytest.mark.parametrize(
     ("count", "rate", "least", "most"),
-    [(200, 0.3, 0.93, 0.97), (200, 0.7, 0.93, 0.97), (200, 0.97, 0.925, 0.975),
-     (50, 0.3, 0.90, 1), (12, 0.3, 0.90, 1), (12, 0.97, 0.90, 1), (20, 0.97, 0.90, 1),
-     (50, 0.99, 0.90, 1)],
-)  # fmt: skip
+    [
+        (200, 0.3, 0.93, 0.97),
+        (200, 0.7, 0.93, 0.97),
+        (200, 0.97, 0.925, 0.975),
+        (50, 0.3, 0.90, 1),
+        (12, 0.3, 0.90, 1),
+        (12, 0.97, 0.90, 1),
+        (20, 0.97, 0.90, 1),
+        (50, 0.99, 0.90, 1),
+    ],
+)
 def test_intervals_cover(count: int, rate: float, least: float, most: float) -> None:
     """95% intervals hold the truth about as often as they say, with documents hashed to buckets."""
     rng = np.random.default_rng(7)
