@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from bench.timing import timed
 from headscope._util.progress import NoProgress
 from headscope.analyses.distances import Distances
-from headscope.corpus import Corpus, Pieces, Rules
+from headscope.corpus import Corpus, Pieces
 from headscope.evidence import divergence
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import plain_sums
-from headscope.experiments.scan.passes import Options, Pass, survey
+from headscope.experiments.scan.passes import Pass, survey
+from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
 from headscope.model.attention import MapWatcher, Seen
 
@@ -46,9 +47,9 @@ def itself(one: Kernel) -> Kernel:
 
 
 def all_rows(model: Model, corpus: Corpus, kinds: list[type[Distances]]) -> Pass:
-    options = Options(max_length=model.max_length, rules=Rules(distance_rows=0))
-    return Pass(model, corpus, survey(model, corpus, [], options, NoProgress()), [*kinds], options,
-                NoProgress())  # fmt: skip
+    settings = Settings(max_length=model.max_length, options={"distances": {"rows": 0}})
+    surveyed = survey(model, corpus, [], settings, NoProgress())
+    return Pass(model, corpus, surveyed, [*kinds], settings, NoProgress())
 
 
 def distances_lines(

@@ -70,15 +70,18 @@ def probes_table(model: Model, wsj: Corpus, vectors: Path, rounds: int) -> list[
         )
         slow = min(timed(partial(one_by_one, part)) for _ in range(rounds)) / ALONE
     return [
-        "", "## Training a probe of attention and words in batches or sentence by sentence "
-        f"(MiniLM, {len(some):,} WSJ sentences)", "",
+        "",
+        "## Training a probe of attention and words in batches or sentence by sentence "
+        f"(MiniLM, {len(some):,} WSJ sentences)",
+        "",
         "An epoch with GloVe vectors of 100 dimensions; both sides read the same stored attention. "
         "Sentence by sentence: a weight per head for every pair from its two vectors, one step per "
-        f"sentence, timed on {ALONE} sentences.", "",
+        f"sentence, timed on {ALONE} sentences.",
+        "",
         "Sentences per second of each probe, in batches relative to one by one: "
         f"{slow / fast:.1f} times for one probe, {slow / three:.1f} times where three seeds are "
         "trained side by side, as `headscope probe` does (target: 10).",
-    ]  # fmt: skip
+    ]
 
 
 def batched(part: TreebankPart, many: int) -> None:
@@ -96,8 +99,9 @@ def one_by_one(part: TreebankPart) -> None:
     """A part of an epoch as it was first done."""
     probe = PairByPair(part.maps.heads, part.vectors.shape[1])
     optimizer = torch.optim.Adam(probe.parameters(), 0.002)
-    groups = ((group, row) for group, some in enumerate(part.maps.groups)
-              for row in range(len(some)))  # fmt: skip
+    groups = (
+        (group, row) for group, some in enumerate(part.maps.groups) for row in range(len(some))
+    )
     step = max(1, sum(len(some) for some in part.maps.groups) // ALONE)
     last, attention = -1, part.maps.read(0)
     for group, row in islice(groups, 0, ALONE * step, step):

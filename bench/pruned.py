@@ -24,13 +24,16 @@ LENGTH, TEXTS = 64, 32
 def pruned_table(models: dict[str, Model], corpus: Corpus) -> list[str]:
     """One line per model and share of heads kept, which are drawn at random."""
     lines = [
-        "", "## Throughput of pruned models", "",
+        "",
+        "## Throughput of pruned models",
+        "",
         f"Tokens per second relative to the intact model in torch (sdpa); {TEXTS} texts of "
         f"{LENGTH} tokens per batch, with randomly chosen heads kept. Medians of alternating "
-        "rounds with 95% intervals; onnxruntime uses the same number of threads.", "",
+        "rounds with 95% intervals; onnxruntime uses the same number of threads.",
+        "",
         "| model | heads kept | parameters | torch | onnxruntime |",
         "| --- | --- | --- | --- | --- |",
-    ]  # fmt: skip
+    ]
     for name, model in models.items():
         total = model.layers * model.heads
         order = random_order(total, 0)
@@ -45,9 +48,11 @@ def pruned_table(models: dict[str, Model], corpus: Corpus) -> list[str]:
                 path = Path(folder) / "model.onnx"
                 export_onnx(smaller, path)
                 session = onnx_session(path)
-                found = [measure_speedup(intact, work) for work in
-                         (forward(smaller, inputs), by_onnx(session, inputs))]  # fmt: skip
-            cells = [f"{one.times:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in found]
+                speedups = [
+                    measure_speedup(intact, work)
+                    for work in (forward(smaller, inputs), by_onnx(session, inputs))
+                ]
+            cells = [f"{one.times:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in speedups]
             lines.append(f"| {name} | {share:.0%} | {left:.0%} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
     return lines

@@ -24,10 +24,10 @@ from bench.pruned import pruned_table
 from bench.scripts import padded_batches, sentence_by_sentence
 from bench.sweep import sweep_table
 from bench.timing import timed
-from headscope import Options, load, read, scan, task
+from headscope import Settings, load, read, scan, task
 from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
-from headscope.corpus import Corpus, Pieces, pack, plan_batches
+from headscope.corpus import Corpus, Pieces, pack
 from headscope.experiments.scan.passes import Pass, shards, survey
 from headscope.model import Batch, Model
 
@@ -55,11 +55,13 @@ def looking() -> list[str]:
 
 
 def passes(model: Model, corpus: Corpus) -> Pass:
-    options = Options(max_length=model.max_length)
+    settings = Settings(max_length=model.max_length)
     texts = [kind for kind in choose(looking()) if kind.inputs is Inputs.TEXTS]
-    found = survey(model, corpus, texts, options, NoProgress())
-    kinds = [kind for kind in texts if kind.annotation is None or found.annotated[kind.annotation]]
-    return Pass(model, corpus, found, kinds, options, NoProgress())
+    surveyed = survey(model, corpus, texts, settings, NoProgress())
+    kinds = [
+        kind for kind in texts if kind.annotation is None or surveyed.annotated[kind.annotation]
+    ]
+    return Pass(model, corpus, surveyed, kinds, settings, NoProgress())
 
 
 @torch.inference_mode()
@@ -80,9 +82,9 @@ def watched(
     one = passes(model, corpus)
     total = [0.0, 0.0]
     with model.watch(*one.start()) as tap:
-        for shard in shards(model, corpus, one.options):
+        for shard in shards(model, corpus, one.settings):
             pieces = shard if length is None else joined(model, shard, length)
-            for places in plan_batches([len(one) for one in pieces], one.options.budget):
+            for places in plan_batches([len(one) for one in pieces], one.settings.budget):
                 takes = []
                 for _ in range(rounds):  # a batch of its own: what it keeps must be paid each time
                     batch = model.batch([pieces[place] for place in places])
@@ -134,8 +136,10 @@ def main() -> None:
         "shapes": lambda: shapes_table(models, wsj, 2 * args.rounds),
         "distances": lambda: distances_table(Path(models), wsj, args.rounds) if models else [],
         "probes": lambda: probes_table(
-            load("minilm"), replace(wsj, limit=args.limit or 1024),
-            data / "glove" / "glove6B.100d.subset.fp16.npz", args.rounds,
+            load("minilm"),
+            replace(wsj, limit=args.limit or 1024),
+            data / "glove" / "glove6B.100d.subset.fp16.npz",
+            args.rounds,
         ),
         "importance": lambda: importance_table(data, models, args.rounds),
         "pruned": lambda: pruned_table(
@@ -144,18 +148,20 @@ def main() -> None:
             replace(wsj, limit=200),
         ),
         "memory": lambda: memory_table(data),
-    }  # fmt: skip
+    }
     for part in args.only.split(","):
         kept[part] = "\n".join(makers[part]()).strip()
     top = [
-        "# Benchmarks", "",
+        "# Benchmarks",
+        "",
         "Made by `make bench`. Every number is a ratio of two measurements from the same run; "
         "absolute times are not kept, because machines differ. Single sections can be measured "
-        "again (`python -m bench.run --only scripts,sweep`).", "",
+        "again (`python -m bench.run --only scripts,sweep`).",
+        "",
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
         f"torch {torch.__version__} with {torch.get_num_threads()} threads, float32; "
         f"{sum(1 for _ in wsj):,} sentences of the WSJ sample.",
-    ]  # fmt: skip
+    ]
     text = "\n\n".join(["\n".join(top), *(kept[part] for part in PARTS if kept.get(part))])
     RESULTS.write_text(text + "\n", encoding="utf-8")
     print(text)
@@ -180,12 +186,14 @@ def watch_table(data: Path, wsj: Corpus, models: str | None, rounds: int) -> lis
         pairs["gte-small"] = (load(Path(models) / "gte-small"), load(Path(models) / "gte-small"))
     lines = [
         "## A scan (analyses of positions and language) compared with a plain sdpa forward of the "
-        "same batches", "",
+        "same batches",
+        "",
         "Time of the scan divided by time of the forward. Reading and tokenizing are excluded on "
-        f"both sides; the fastest of {rounds} repetitions of each batch counts.", "",
+        f"both sides; the fastest of {rounds} repetitions of each batch counts.",
+        "",
         "| model | WSJ sample (target: 1.35) | texts of 128 tokens | texts of 512 tokens |",
         "| --- | --- | --- | --- |",
-    ]  # fmt: skip
+    ]
     for name, pair in pairs.items():
         cells = [watched(*pair, wsj, rounds)]
         some = read(data / "wsj" / "wsj_0001-0199.sd-basic.conllx.gz", limit=1024)
@@ -206,32 +214,40 @@ def scripts_table(model: Model, wsj: Corpus) -> list[str]:
         stored = timed(lambda: clark(model, wsj, Path(folder)))
     model.network.set_attn_implementation("sdpa")
     return [
-        "", "## Compared with typical scripts (MiniLM, WSJ sample)", "",
+        "",
+        "## Compared with typical scripts (MiniLM, WSJ sample)",
+        "",
         "| script (eager, `output_attentions=True`, numpy) | times slower than `hs.scan` |",
         "| --- | --- |",
         f"| sentence by sentence (target: 2.3) | {single / ours:.2f} |",
         f"| batches of 32 padded to 128 (target: 3) | {padded / ours:.2f} |",
         "| Clark's procedure: maps stored in half precision, a pass per head and direction "
         f"(target: 10) | {stored / ours:.2f} |",
-    ]  # fmt: skip
+    ]
 
 
 def shapes_table(models: str | None, wsj: Corpus, rounds: int) -> list[str]:
     """What each analysis of shapes adds to a scan of 512 sentences."""
     names = [name for name in SHAPES if name != "repetition"]
     lines = [
-        "", "## Cost of the analyses of shapes of attention (512 WSJ sentences)", "",
+        "",
+        "## Cost of the analyses of shapes of attention (512 WSJ sentences)",
+        "",
         "Time added to a scan with the same model replicas, as a share of a scan with the analyses "
         f"of positions and language. All sides take turns, {BATCHES} batches at a time; the "
         f"fastest of {rounds} repetitions counts. The column `nothing` compares two scans without "
-        "analyses and shows the measurement error. Distances use some 8,192 rows, the default.", "",
-        "| model | " + " | ".join([*names, "nothing"]) + " |", "| --- " * (len(names) + 2) + "|",
-    ]  # fmt: skip
+        "analyses and shows the measurement error. Distances use some 8,192 rows, the default.",
+        "",
+        "| model | " + " | ".join([*names, "nothing"]) + " |",
+        "| --- " * (len(names) + 2) + "|",
+    ]
     for name in ["minilm", *(["gte-small"] if models else [])]:
         model = load(name if name == "minilm" else Path(models or "") / name)
         cells = added(model, replace(wsj, limit=512), names, rounds)
-        bars = [f"{cell:.2f}" + (" (target: 0.15)" if one == "patterns" else "")
-                for one, cell in cells.items()]  # fmt: skip
+        bars = [
+            f"{cell:.2f}" + (" (target: 0.15)" if one == "patterns" else "")
+            for one, cell in cells.items()
+        ]
         lines.append(f"| {name} | " + " | ".join(bars) + " |")
         print(lines[-1], flush=True)
     return lines
@@ -247,11 +263,13 @@ def added(model: Model, corpus: Corpus, names: list[str], rounds: int) -> dict[s
     sides = {name: replace(scan_of, kinds=kinds) for name, kinds in sets.items()}
     sides["nothing"] = sides["bare"]
     total = dict.fromkeys(sides, 0.0)
-    texts = [one for part in shards(model, corpus, scan_of.options) for one in part]
+    texts = [one for part in shards(model, corpus, scan_of.settings) for one in part]
     batches = iter(scan_of.batches(texts))
     while some := [one for batch in islice(batches, BATCHES) for one in batch]:
-        takes = [{name: timed(partial(side.work, some)) for name, side in sides.items()}
-                 for _ in range(rounds)]  # fmt: skip
+        takes = [
+            {name: timed(partial(side.work, some)) for name, side in sides.items()}
+            for _ in range(rounds)
+        ]
         for name in total:
             total[name] += min(take[name] for take in takes)
     return {name: (total[name] - total["bare"]) / total["scan"] for name in [*names, "nothing"]}
@@ -266,13 +284,17 @@ def distances_table(models: Path, wsj: Corpus, rounds: int) -> list[str]:
         "128 tokens": joined(model, shard, 128)[:32],
     }
     return [
-        "", "## Distances between all pairs of heads (gte-small, 144 heads, every row)", "",
+        "",
+        "## Distances between all pairs of heads (gte-small, 144 heads, every row)",
+        "",
         "Time added to a pass, as a multiple of the forward of the same texts with the same model "
         "replicas. The double loop is timed on 400 pairs of 8 texts, on one core, and "
-        "extrapolated.", "",
-        "| texts | compiled | torch alone | double loop in numpy |", "| --- | --- | --- | --- |",
+        "extrapolated.",
+        "",
+        "| texts | compiled | torch alone | double loop in numpy |",
+        "| --- | --- | --- | --- |",
         *distances_lines(model, wsj, texts, rounds),
-    ]  # fmt: skip
+    ]
 
 
 def importance_table(data: Path, models: str | None, rounds: int) -> list[str]:
@@ -282,13 +304,17 @@ def importance_table(data: Path, models: str | None, rounds: int) -> list[str]:
     if models:
         named["gte-small"] = (load(Path(models) / "gte-small"), pairs)
     return [
-        "", "## Importance of all heads (512 pairs of STS-B, similarity)", "",
+        "",
+        "## Importance of all heads (512 pairs of STS-B, similarity)",
+        "",
         "Time as a multiple of the plain sdpa forward of the same batches; the fastest of "
         f"{rounds} repetitions. With gradients of attention, maps are kept until the backward pass "
-        "is done.", "",
-        "| model | importance (target: 4) | with gradients of attention |", "| --- | --- | --- |",
+        "is done.",
+        "",
+        "| model | importance (target: 4) | with gradients of attention |",
+        "| --- | --- | --- |",
         *importance_lines(named, rounds),
-    ]  # fmt: skip
+    ]
 
 
 def memory_table(data: Path) -> list[str]:
@@ -296,9 +322,11 @@ def memory_table(data: Path) -> list[str]:
     ewt = data / "ud" / "en_ewt-ud-train.conllu.gz"
     small, large = peak_memory(ewt, 1000), peak_memory(ewt, 10000)
     return [
-        "", "## Peak memory (MiniLM, EWT train)", "",
+        "",
+        "## Peak memory (MiniLM, EWT train)",
+        "",
         f"10,000 sentences compared with 1,000: {large / small:.3f} times (target: 1.05).",
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.corpus import Example, Rules
+from headscope.corpus import Example
 from headscope.corpus.features import word_features
 from headscope.model import Model
 
@@ -181,7 +181,7 @@ def annotation(maps: Maps, between: Maps, example: Example, owners: Words) -> Su
     found: Sums = {}
     received = maps.mean(-2)
     heads = example.heads
-    words = word_features(example, Rules())
+    words = word_features(example)
     pieces = np.array([-1 if word is None else word for word in owners])
     for name, places in words.items():
         tokens = np.isin(pieces, places)

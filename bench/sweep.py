@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from bench.timing import timed
+from headscope._util.progress import NoProgress
 from headscope.corpus import read
 from headscope.evidence.metrics import PEARSON
-from headscope.experiments.ablation.compute import Ablation, every_head_and_layer
+from headscope.experiments.ablation.compute import Ablation
+from headscope.experiments.ablation.variants import every_head
 from headscope.model import Model, disable, load
 from headscope.model.initialise import load_untrained_classifier
 from headscope.tasks import CaseBatch, Regression, Similarity, Task
@@ -41,8 +43,9 @@ class Race:
 
 def race(model: Model, task: Task, naive: Callable[[int, int], object]) -> Race:
     """Time the sweep of all heads, and as many plain runs of the same batches."""
-    variants = [one for one in every_head_and_layer(model) if one.unit == "head"]
-    work = Ablation(model, task, variants)
+    variants = every_head(model)
+    work = Ablation(model, task, heads=[variant.name for variant in variants])
+    work.prepare(NoProgress())
     batches = [one for part in work.parts for one in task.batches(model, part, work.budget)]
     run_all(model, task, batches)  # warm up
     ours = timed(lambda: [work.work(part) for part in work.parts])
@@ -55,10 +58,12 @@ def race(model: Model, task: Task, naive: Callable[[int, int], object]) -> Race:
             reference = np.concatenate(run_all(model, task, batches))
         place = 1 + layer * model.heads + head
         found = np.concatenate(
-            [work.done[start : start + len(part), place][list(one.places)]
-             for start, part in zip(starts(work), work.parts, strict=True)
-             for one in task.batches(model, part, work.budget)]
-        )  # fmt: skip
+            [
+                work.done[start : start + len(part), place][list(one.places)]
+                for start, part in zip(starts(work), work.parts, strict=True)
+                for one in task.batches(model, part, work.budget)
+            ]
+        )
         worst = max(worst, float(np.abs(found - reference).max()))
     scale = len(variants) / len(chosen)
     return Race(ours, runs * scale, slow * scale, worst)
@@ -109,8 +114,11 @@ class Script:
             encoded = self.model.tokenizer(
                 [one[0] for one in some],
                 [one[1] for one in some] if len(some[0]) > 1 else None,
-                padding="max_length", truncation=True, max_length=LENGTH, return_tensors="pt",
-            )  # fmt: skip
+                padding="max_length",
+                truncation=True,
+                max_length=LENGTH,
+                return_tensors="pt",
+            )
             seen["mask"] = encoded["attention_mask"]
             found.append(self.network(**encoded)[0])
         for hook in hooks:
@@ -138,15 +146,18 @@ def sweep_table(models: Path, data: Path) -> list[str]:
         ),
     }
     lines = [
-        "", "## Sweep over all heads compared with one run per head (gte-small, 144 heads, 128 "
-        "pairs of STS-B)", "",
+        "",
+        "## Sweep over all heads compared with one run per head (gte-small, 144 heads, 128 "
+        "pairs of STS-B)",
+        "",
         f"The slower sides are timed on {SOME} heads, in every second layer, and extrapolated. The "
         "last column is the largest difference between the predictions of the sweep and of single "
-        "runs for those heads.", "",
+        "runs for those heads.",
+        "",
         "| task | times slower: same model, same batches | naive, padded to 128 (target: 5) | "
         "largest difference |",
         "| --- | --- | --- | --- |",
-    ]  # fmt: skip
+    ]
     for name, one in rows.items():
         lines.append(f"| {name} | {one.cells[0]:.2f} | {one.cells[1]:.2f} | {one.worst:.0e} |")
         print(lines[-1], flush=True)

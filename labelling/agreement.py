@@ -114,19 +114,25 @@ def main() -> None:
         print(f"{name}: {len(numbers)} maps, {len(ANNOTATORS)} annotators")
         for score in (agree, kappa, macro):
             found, (low, high) = pairs(said, score), interval(said, score)
-            print(f"  {score.__name__}, mean over pairs: {np.mean(found):.3f} "
-                  f"[{low:.3f}, {high:.3f}], {min(found):.3f} to {max(found):.3f}")  # fmt: skip
+            print(
+                f"  {score.__name__}, mean over pairs: {np.mean(found):.3f} "
+                f"[{low:.3f}, {high:.3f}], {min(found):.3f} to {max(found):.3f}"
+            )
         alone = [against_others(said, place, one) for place, one in enumerate(said)]
-        print(f"  macro-F1 of one against the majority of the others: {np.mean(alone):.3f} "
-              f"({min(alone):.3f} to {max(alone):.3f})")  # fmt: skip
+        print(
+            f"  macro-F1 of one against the majority of the others: {np.mean(alone):.3f} "
+            f"({min(alone):.3f} to {max(alone):.3f})"
+        )
         flags = [[by_annotator(a)[n].matching for n in numbers] for a in ANNOTATORS]
         print(f"  matching: kappa {np.mean(pairs(np.array(flags, dtype=int), kappa)):.3f}")
         agreed = Counter(most_votes(said).tolist())
         print(f"  votes for the majority: {dict(sorted(agreed.items(), reverse=True))}")
         print(f"  labels {dict(Counter(final[n].shape for n in numbers))}")
         print(f"  matching {sum(final[n].matching for n in numbers)}")
-    table = sum(confusion_matrix(said[a], said[b], labels=range(len(SHAPES)))
-                for a, b in combinations(range(len(said)), 2))  # fmt: skip
+    table = sum(
+        confusion_matrix(said[a], said[b], labels=range(len(SHAPES)))
+        for a, b in combinations(range(len(said)), 2)
+    )
     print("all pairs of annotators, counted in both directions")
     for shape, row in zip(SHAPES, table + table.T, strict=True):
         print(f"  {shape:18}", *(f"{cell:5}" for cell in row))

@@ -94,8 +94,10 @@ def sentences(pieces: Pieces) -> NDArray[np.int8]:
 
 def english(data: Path) -> dict[str, list[Example]]:
     """Single sentences and pairs in English, by where they come from."""
-    corpora = [read(f"glue/{name}", glue_dir=data / "glue") for name in
-               ("sst-2", "cola", "mrpc", "rte", "mnli", "sts-b", "qnli")]  # fmt: skip
+    corpora = [
+        read(f"glue/{name}", glue_dir=data / "glue")
+        for name in ("sst-2", "cola", "mrpc", "rte", "mnli", "sts-b", "qnli")
+    ]
     corpora += [read(data / "ud" / "en_ewt-ud-test.conllu.gz"), read("tour"), read("tour-pairs")]
     return {corpus.name: list(corpus) for corpus in corpora}
 
@@ -263,11 +265,17 @@ def read_maps() -> tuple[list[Drawn], list[Shown]]:
     with TABLE.open(encoding="utf-8", newline="") as file:
         drawn = [
             Drawn(
-                int(row["number"]), row["how"], row["model"], int(row["layer"]), int(row["head"]),
-                row["source"], row["text"], int(row["tokens"]),
+                int(row["number"]),
+                row["how"],
+                row["model"],
+                int(row["layer"]),
+                int(row["head"]),
+                row["source"],
+                row["text"],
+                int(row["tokens"]),
             )
             for row in csv.DictReader(file, delimiter="\t")
-        ]  # fmt: skip
+        ]
     kept = stored()
     sizes = kept["sizes"].astype(int)
     shown = []

@@ -126,8 +126,10 @@ def problems() -> dict[str, Problem]:
         made[name] = Problem(
             np.array(places),
             measured([shown[n] for n in places], matching),
-            voted([{vote.annotator: kinds.index(answered(vote)) for vote in one} for one in some],
-                  len(kinds)),
+            voted(
+                [{vote.annotator: kinds.index(answered(vote)) for vote in one} for one in some],
+                len(kinds),
+            ),
             np.eye(1 + max(shape for _, shape in known))[[shape for _, shape in known]],
             np.array([[one.get(annotator, -1) for one in said] for annotator in ANNOTATORS]),
             np.array([named(final[n]) for n in places]),
@@ -136,7 +138,7 @@ def problems() -> dict[str, Problem]:
             np.array([f"{drawn[n].source} {drawn[n].text}" for n in places]),
             measured(list(blanks()), matching),
             next(place for place, answers in enumerate(kinds) if not any(answers)),
-        )  # fmt: skip
+        )
     return made
 
 

@@ -104,20 +104,28 @@ def tell(name: str, problem: Problem, found: Floats, each_alone: Floats) -> None
     each = f1_score(label, guess, average=None)
     low, high = interval(problem, guess)
     print(f"{name}: {len(label)} maps, {FOLDS} folds by head and text")
-    print(f"  accuracy {np.mean(label == guess):.3f}, macro-F1 {each.mean():.3f} "
-          f"[{low:.3f}, {high:.3f}]")  # fmt: skip
+    print(
+        f"  accuracy {np.mean(label == guess):.3f}, macro-F1 {each.mean():.3f} "
+        f"[{low:.3f}, {high:.3f}]"
+    )
     print("  F1", ", ".join(f"{c} {f:.2f}" for c, f in zip(classes, each, strict=True)))
     single = [macro(label, one.argmax(1)) for one in each_alone]
-    print(f"  each network alone: macro-F1 {np.mean(single):.3f} "
-          f"({min(single):.3f} to {max(single):.3f})")  # fmt: skip
+    print(
+        f"  each network alone: macro-F1 {np.mean(single):.3f} "
+        f"({min(single):.3f} to {max(single):.3f})"
+    )
     total = len(ANNOTATORS)
     for least in (total, total - 1):
         sure = most_votes(problem.said) >= least
-        print(f"  where at least {least} of {total} annotators agree ({sure.sum()}): "
-              f"accuracy {np.mean(label[sure] == guess[sure]):.3f}, "
-              f"macro-F1 {macro(label[sure], guess[sure]):.3f}")  # fmt: skip
-    print("  naming the likeliest class, if annotators voted with these probabilities: "
-          f"macro-F1 {known(found):.3f}")  # fmt: skip
+        print(
+            f"  where at least {least} of {total} annotators agree ({sure.sum()}): "
+            f"accuracy {np.mean(label[sure] == guess[sure]):.3f}, "
+            f"macro-F1 {macro(label[sure], guess[sure]):.3f}"
+        )
+    print(
+        "  naming the likeliest class, if annotators voted with these probabilities: "
+        f"macro-F1 {known(found):.3f}"
+    )
     if name == "shape":
         against_annotators(problem, guess)
     print("  rows: label, columns: classifier")

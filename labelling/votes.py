@@ -81,12 +81,14 @@ def read_votes() -> tuple[Vote, ...]:
     with VOTES.open(encoding="utf-8", newline="") as file:
         return tuple(
             Vote(
-                int(row["number"]), int(row["annotator"]),
+                int(row["number"]),
+                int(row["annotator"]),
                 tuple(row[question] == "yes" for question in QUESTIONS),
-                row["shape"], row["matching"] == "yes",
+                row["shape"],
+                row["matching"] == "yes",
             )
             for row in csv.DictReader(file, delimiter="\t")
-        )  # fmt: skip
+        )
 
 
 def by_annotator(annotator: int) -> dict[int, Vote]:

@@ -19,6 +19,7 @@ import tokenizers as tk
 import torch
 from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
+from headscope._util.naming import head_name
 from headscope._util.progress import NoProgress
 from headscope.analyses import Analysis, Inputs, analyses
 from headscope.corpus import Budget, Corpus, Example, read
@@ -185,7 +186,8 @@ def _value_problems(results: RunResults) -> Iterator[str]:
     }
     for row in rows:
         numbers = [row.value, row.baseline or 0.0]
-        where = f"{row.statistic} {row.group or ''} of layer {row.layer}, head {row.head}"
+        number = f"{row.statistic} {row.group}" if row.group else row.statistic
+        where = f"{number} of {head_name(row.layer, row.head)}"
         if not all(math.isfinite(number) for number in numbers):
             yield f"{where} is not finite"
             return

@@ -112,7 +112,7 @@ def curves() -> PruningCurves:
     data = HeldOut(load("minilm"), {TEST: test, CHOICE: choice})
     curves = PruningCurves(data, PruningTarget(keep=0.5, beside=("ablation",)).selections)
     for selection in curves.selections:
-        curves.result.merge(curves.work(selection))
+        curves.merged.merge(curves.work(selection))
     return curves
 
 

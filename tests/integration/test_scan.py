@@ -26,7 +26,6 @@ from headscope.experiments.scan import scan
 from headscope.experiments.scan.passes import shards
 from headscope.model import Model
 from headscope.model.attention import Band, Mass, Request, View
-from headscope.report import catalogue
 from headscope.report.head_cards import head_cards
 from headscope.report.page import render
 from headscope.report.views import views
@@ -250,9 +249,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Analyses that a test registers are forgotten afterwards, and so is what was made of them."""
     base.analyses()  # those of the package are there before
     monkeypatch.setattr(base, "_ANALYSES", dict(base._ANALYSES))
-    catalogue.role_rules.cache_clear()
     yield
-    catalogue.role_rules.cache_clear()
 
 
 def test_a_new_analysis_is_one_class(registry: None) -> None:

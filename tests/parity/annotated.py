@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.corpus import Example, Rules
+from headscope.corpus import Example
 from tests.parity.reference import Item, Text
 
 Map = NDArray[np.float64]
@@ -122,7 +122,7 @@ def chance(
 
 
 def linking(
-    name: str, corpus: list[tuple[Annotated, Linked]], rules: Rules
+    name: str, corpus: list[tuple[Annotated, Linked]], pieces: str
 ) -> Iterator[tuple[Item, float]]:
     """Hits, and beside each what the choice would score by its offset alone."""
     rates = Rates(corpus)
@@ -134,7 +134,7 @@ def linking(
             for direction in ("row", "column", "head-row"):
                 back = direction == "head-row"
                 for case, answers in around[back].items():
-                    best = chosen(found, a, case[0], direction == "column", rules.pieces)
+                    best = chosen(found, a, case[0], direction == "column", pieces)
                     hit = best in answers
                     rate = chance(found, linked, rates, case, best)[back]
                     what = (name, "accuracy", case[1], direction)

@@ -121,9 +121,10 @@ def rare_words(text: Text, counts: Counter[str]) -> Iterator[Item]:
         return
     for name, bound in (("rarest", order[0][0]), ("two rarest", order[:2][-1][0])):
         targets = [
-            j for j, place in enumerate(text.word)
+            j
+            for j, place in enumerate(text.word)
             if place is not None and counts[lowered[place]] <= bound
-        ]  # fmt: skip
+        ]
         for layer, head, a in text.heads():
             for i in range(text.length):
                 if text.special[i]:

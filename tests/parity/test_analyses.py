@@ -8,16 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
-from headscope.runs.found import Found
 
 from headscope._util.progress import NoProgress
 from headscope.analyses import analyses
 from headscope.corpus import Example, read
 from headscope.corpus.frequencies import Frequencies
+from headscope.evidence import HEADS
 from headscope.experiments.scan import scan
-from headscope.experiments.scan.passes import Options
 from headscope.model import Model
 from headscope.model.token_roles import STOPS, is_punctuation
+from headscope.runs import RunResults
 from tests.parity import reference
 from tests.parity.annotated import Annotated, linguistic_features
 from tests.parity.reference import Key, Text
@@ -74,11 +74,14 @@ def slow(model: Model, examples: list[Example], counts: Counter[str]) -> Totals:
     totals: Totals = defaultdict(lambda: [0.0, 0.0])
     for text in texts(model, examples):
         for items in (
-            reference.relative_position(text), reference.special_tokens(text),
-            reference.focus(text), reference.confidence(text),
-            reference.offset_argmax(text), reference.rare_words(text, counts),
+            reference.relative_position(text),
+            reference.special_tokens(text),
+            reference.focus(text),
+            reference.confidence(text),
+            reference.offset_argmax(text),
+            reference.rare_words(text, counts),
             linguistic_features(Annotated(text, Example("no annotation")), {}),
-        ):  # fmt: skip
+        ):
             for what, layer, head, amount, count in items:
                 total = totals[what, layer, head]
                 total[0] += amount
@@ -86,21 +89,21 @@ def slow(model: Model, examples: list[Example], counts: Counter[str]) -> Totals:
     return totals
 
 
-def check(found: Found, totals: Totals, tolerance: float) -> None:
+def check(results: RunResults, totals: Totals, tolerance: float) -> None:
     seen = 0
-    for row in found.heads.to_pylist():
-        if row["head"] is None:
+    for row in results.rows(HEADS):
+        if row.head is None:
             continue
-        what = (row["analysis"], row["statistic"], row["group"], row["direction"])
-        amount, count = totals[what, row["layer"], row["head"]]
-        base, base_count = totals[what, row["layer"], -1]
-        assert row["n"] == count, what
-        assert row["value"] == pytest.approx(amount / count, abs=tolerance), (what, row)
-        assert row["baseline"] == pytest.approx(base / base_count, abs=1e-6), what
+        what = (row.analysis, row.statistic, row.group, row.direction)
+        amount, count = totals[what, *row.place]
+        base, base_count = totals[what, row.place[0], -1]
+        assert row.n == count, what
+        assert row.value == pytest.approx(amount / count, abs=tolerance), (what, row)
+        assert row.baseline == pytest.approx(base / base_count, abs=1e-6), what
         seen += 1
     expected = [key for key, (_, count) in totals.items() if count and key[2] >= 0]
     assert seen == len(expected)
-    assert {row["analysis"] for row in found.heads.to_pylist()} == set(PLAIN)
+    assert {row.analysis for row in results.rows(HEADS)} == set(PLAIN)
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "modernbert", "mpnet"])
@@ -114,12 +117,12 @@ def test_scan_equals_the_reference_on_tiny_models(
     frequencies = Frequencies()
     for pieces in model.encode(examples):
         frequencies.count(pieces.words)
-    found = scan(model, corpus_of(examples), only=PLAIN, progress=NoProgress())
+    results = scan(model, corpus_of(examples), only=PLAIN, progress=NoProgress())
     counts = Counter(frequencies._counts)
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[:3]
     assert frozenset(frequent) == frequencies.frequent
     totals = slow(model, examples, _padded(counts, frequent))
-    check(found, totals, 2e-6)
+    check(results, totals, 2e-6)
 
 
 def _padded(counts: Counter[str], frequent: list[str]) -> Counter[str]:
@@ -139,26 +142,26 @@ def test_scan_equals_the_reference_on_minilm(minilm: Model) -> None:
     for pieces in minilm.encode(examples):
         frequencies.count(pieces.words)
     names = [name for name in PLAIN if name != "linguistic_features"]
-    found = scan(minilm, corpus, only=names, options=Options(), progress=NoProgress())
+    results = scan(minilm, corpus, only=names, progress=NoProgress())
     totals = slow(minilm, examples, Counter(frequencies._counts))
-    for row in found.heads.to_pylist():
-        if row["head"] is not None:
-            what = (row["analysis"], row["statistic"], row["group"], row["direction"])
-            amount, count = totals[what, row["layer"], row["head"]]
+    for row in results.rows(HEADS):
+        if row.head is not None:
+            what = (row.analysis, row.statistic, row.group, row.direction)
+            amount, count = totals[what, *row.place]
             # float32 may turn one argmax of a near tie; everything else is close
-            tolerance = 1.5 / count if row["statistic"] == "share" else 1e-5
-            assert row["n"] == count
-            assert row["value"] == pytest.approx(amount / count, abs=tolerance)
+            tolerance = 1.5 / count if row.statistic == "share" else 1e-5
+            assert row.n == count
+            assert row.value == pytest.approx(amount / count, abs=tolerance)
 
 
 def test_attention_rows_of_a_random_model_are_near_uniform() -> None:
     """A control: where nothing was learned, entropy is near its largest and offsets near chance."""
     model = tiny_that_knows_nothing()
     examples = [Example(str(n), text=f"{a}b cd ef gh .") for n, a in enumerate("abcdefghijkl")]
-    found = scan(model, corpus_of(examples), progress=NoProgress())
-    for row in found.heads.to_pylist():
-        if row["statistic"] == "entropy_relative":
-            assert row["value"] == pytest.approx(1, abs=1e-3)
-        if row["analysis"] == "relative_position":
-            assert row["value"] == pytest.approx(row["baseline"], abs=1e-3)
-    assert np.isfinite([row["value"] for row in found.heads.to_pylist()]).all()
+    results = scan(model, corpus_of(examples), progress=NoProgress())
+    for row in results.rows(HEADS):
+        if row.statistic == "entropy_relative":
+            assert row.value == pytest.approx(1, abs=1e-3)
+        if row.analysis == "relative_position":
+            assert row.value == pytest.approx(row.baseline, abs=1e-3)
+    assert np.isfinite([row.value for row in results.rows(HEADS)]).all()

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from headscope.runs.found import Found
 
 from headscope._util.progress import NoProgress
-from headscope.corpus import Example, Frame, Link, Mention, Rules, read
+from headscope.corpus import Example, Frame, Link, Mention, read
+from headscope.evidence import HEADS
 from headscope.experiments.scan import scan
-from headscope.experiments.scan.passes import Options
+from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
+from headscope.runs import RunResults
 from tests.parity import annotated as slow
 from tests.parity.annotated import Annotated, Linked, Spot
 from tests.parity.reference import Item, Key
@@ -36,8 +37,10 @@ def sentence(number: int, rng: np.random.Generator) -> Example:
     if number % 3 == 0:
         words[int(rng.integers(size))] = "\u200b"  # the tokenizer makes nothing of it
     root = int(rng.integers(size))
-    heads = [-1 if w == root else int(rng.choice([h for h in range(size) if h != w]))
-             for w in range(size)]  # fmt: skip
+    heads = [
+        -1 if w == root else int(rng.choice([h for h in range(size) if h != w]))
+        for w in range(size)
+    ]
     relations = ["root" if h < 0 else str(rng.choice(RELATIONS)) for h in heads]
     links = {
         (int(a), int(b), str(rng.choice(["x", "y"]))) for a, b in rng.integers(0, size, (5, 2))
@@ -99,10 +102,11 @@ def placements(found: Annotated) -> list[list[Spot]]:
                 if inside and spot != own and spot not in spots:
                     spots.append(spot)
         alive = [
-            spot for spot in spots
+            spot
+            for spot in spots
             if all(any(found.pieces(w) for w in range(a, b)) for a, b in spot[1])
             and found.pieces(spot[0])
-        ]  # fmt: skip
+        ]
         if own in alive:
             made.append(alive)
     return made
@@ -119,20 +123,28 @@ def joined(examples: list[Example]) -> list[Example]:
         tags: list[str] = []
         mentions: list[Mention] = []
         for part in parts:
-            moved = [Mention(m.start + len(words), m.end + len(words), m.chain)
-                     for m in part.mentions]  # fmt: skip
+            moved = [
+                Mention(m.start + len(words), m.end + len(words), m.chain) for m in part.mentions
+            ]
             words += part.words
             tags += part.upos
             mentions += moved
-        made.append(Example(str(parts[0].document), words=tuple(words), upos=tuple(tags),
-                            mentions=tuple(mentions)))  # fmt: skip
+        made.append(
+            Example(
+                str(parts[0].document),
+                words=tuple(words),
+                upos=tuple(tags),
+                mentions=tuple(mentions),
+            )
+        )
     return made
 
 
 def kinds(example: Example) -> list[slow.Mention]:
     types = {"PRON": "pronoun", "PROPN": "proper"}
-    return [(m.start, m.chain, types.get(example.upos[m.start], "nominal"))
-            for m in example.mentions]  # fmt: skip
+    return [
+        (m.start, m.chain, types.get(example.upos[m.start], "nominal")) for m in example.mentions
+    ]
 
 
 def collect(items: Iterable[Item], totals: Totals) -> None:
@@ -141,14 +153,14 @@ def collect(items: Iterable[Item], totals: Totals) -> None:
         totals[what, layer, head][1] += count
 
 
-def reference_totals(model: Model, examples: list[Example], rules: Rules) -> tuple[Totals, Totals]:
+def reference_totals(model: Model, examples: list[Example], pieces: str) -> tuple[Totals, Totals]:
     """Sums and counts, and the same of what accuracy is tested against."""
     totals: Totals = defaultdict(lambda: [0.0, 0.0])
     matched: Totals = defaultdict(lambda: [0.0, 0.0])
     known = [Annotated(*pair) for pair in zip(texts(model, examples), examples, strict=True)]
     for name, linked in (("dependencies", trees), ("links", links)):
         corpus = [(one, linked(one.example)) for one in known]
-        for item, rate in slow.linking(name, corpus, rules):
+        for item, rate in slow.linking(name, corpus, pieces):
             collect([item], totals)
             collect([(*item[:3], rate, 1)], matched)
     for one in known:
@@ -177,31 +189,34 @@ def pool(totals: Totals) -> None:
             total[1] += count
 
 
-def check(found: Found, totals: Totals, tolerance: float) -> int:
+def check(results: RunResults, totals: Totals, tolerance: float) -> int:
     seen = set()
-    for row in found.heads.to_pylist():
-        what = (row["analysis"], row["statistic"], row["group"], row["direction"])
-        key = (what, row["layer"], row["head"])
-        if row["statistic"] == "gain" and row["head"] is not None and row["baseline"] is not None:
-            assert row["baseline"] == 0
-        if row["head"] is None or row["statistic"] == "gain":
+    for row in results.rows(HEADS):
+        what = (row.analysis, row.statistic, row.group, row.direction)
+        if row.statistic == "gain" and row.head is not None and row.baseline is not None:
+            assert row.baseline == 0
+        if row.head is None or row.statistic == "gain":
             continue
+        key = (what, *row.place)
         amount, count = totals[key]
-        assert row["n"] == count, what
-        slack = 1.5 / count if row["statistic"] == "accuracy" and tolerance > 1e-5 else tolerance
-        assert row["value"] == pytest.approx(amount / count, abs=slack), (what, row)
-        base = {"weight": "matched", "largest": "elsewhere"}.get(row["statistic"], "")
-        beside = ((what[0], base, what[2], what[3]), row["layer"], row["head"])
-        if row["analysis"] in ("linguistic_features", "coreference") or (
-            row["analysis"] == "token_to_token" and row["statistic"] == "largest"
+        assert row.n == count, what
+        slack = 1.5 / count if row.statistic == "accuracy" and tolerance > 1e-5 else tolerance
+        assert row.value == pytest.approx(amount / count, abs=slack), (what, row)
+        base = {"weight": "matched", "largest": "elsewhere"}.get(row.statistic, "")
+        beside = ((what[0], base, what[2], what[3]), *row.place)
+        if row.analysis in ("linguistic_features", "coreference") or (
+            row.analysis == "token_to_token" and row.statistic == "largest"
         ):
-            beside = (what, row["layer"], -1)
+            beside = (what, row.place[0], -1)
         if beside in totals and totals[beside][1]:
             expected = totals[beside][0] / totals[beside][1]
-            assert row["baseline"] == pytest.approx(expected, abs=tolerance), (what, row)
+            assert row.baseline == pytest.approx(expected, abs=tolerance), (what, row)
         seen.add(key)
-    there = {key for key, (_, n) in totals.items()
-             if n and key[2] >= 0 and key[0][1] not in ("matched", "elsewhere")}  # fmt: skip
+    there = {
+        key
+        for key, (_, n) in totals.items()
+        if n and key[2] >= 0 and key[0][1] not in ("matched", "elsewhere")
+    }
     assert seen == there
     return len(seen)
 
@@ -211,44 +226,45 @@ def check(found: Found, totals: Totals, tolerance: float) -> int:
 def test_annotation_equals_the_reference(family: str, pieces: str) -> None:
     rng = np.random.default_rng(7)
     examples = [sentence(number, rng) for number in range(24)]
-    rules = Rules(min_count=1, pieces=pieces)
+    settings = Settings(min_count=1, pieces=pieces)
     model = tiny(family)
     names = [name for name in NAMES if pieces == "mean" or name in ("dependencies", "links")]
-    found = scan(model, corpus_of(examples), only=names, options=Options(rules=rules),
-                 progress=NoProgress())  # fmt: skip
-    totals, matched = reference_totals(model, examples, rules)
+    results = scan(model, corpus_of(examples), only=names, settings=settings, progress=NoProgress())
+    totals, matched = reference_totals(model, examples, pieces)
     pool(totals)
     for key in list(totals):
         if key[0][0] not in names:
             del totals[key]
-    assert check(found, totals, 3e-6) > 100
-    assert_offsets(model, examples, found)
-    assert_matched(model, examples, rules, matched)
+    assert check(results, totals, 3e-6) > 100
+    assert_offsets(model, examples, results)
+    assert_matched(model, examples, settings, matched)
 
 
-def assert_offsets(model: Model, examples: list[Example], found: Found) -> None:
+def assert_offsets(model: Model, examples: list[Example], results: RunResults) -> None:
     """The baseline is the best fixed offset of the relation."""
     known = [Annotated(*pair) for pair in zip(texts(model, examples), examples, strict=True)]
     corpus = [(one, trees(one.example)) for one in known]
     groups = {name: {name} for name in RELATIONS} | {"nsubj": {"nsubj", "nsubj:pass"}}
-    for row in found.heads.to_pylist():
-        wanted = (row["analysis"], row["statistic"]) == ("dependencies", "accuracy")
-        if wanted and (row["layer"], row["head"]) == (0, 0) and row["group"] in groups:
-            back = row["direction"] == "head-row"
-            share = slow.best_offset(corpus, groups[row["group"]], back)
-            assert row["baseline"] == pytest.approx(share, abs=1e-9), row
+    for row in results.rows(HEADS):
+        wanted = (row.analysis, row.statistic) == ("dependencies", "accuracy")
+        if wanted and (row.layer, row.head) == (0, 0) and row.group in groups:
+            back = row.direction == "head-row"
+            share = slow.best_offset(corpus, groups[row.group], back)
+            assert row.baseline == pytest.approx(share, abs=1e-9), row
 
 
-def assert_matched(model: Model, examples: list[Example], rules: Rules, matched: Totals) -> None:
+def assert_matched(
+    model: Model, examples: list[Example], settings: Settings, matched: Totals
+) -> None:
     """What accuracy is tested against is not in a table: look into the analysis."""
     from headscope.analyses import choose
     from headscope.experiments.scan.passes import Pass, survey
 
     (kind,) = choose(["dependencies"])
-    corpus, options = corpus_of(examples), Options(rules=rules)
-    one = Pass(model, corpus, survey(model, corpus, [kind], options, NoProgress()), [kind], options,
-               NoProgress())  # fmt: skip
-    (analysis,) = one.restore(one.work(next(one.shards())))
+    corpus = corpus_of(examples)
+    surveyed = survey(model, corpus, [kind], settings, NoProgress())
+    single = Pass(model, corpus, surveyed, [kind], settings, NoProgress())
+    (analysis,) = single.restore(single.work(next(single.shards())))
     for statistic in analysis.statistics():
         if statistic.name == "accuracy":
             assert statistic.null is not None
@@ -265,16 +281,20 @@ def assert_matched(model: Model, examples: list[Example], rules: Rules, matched:
 def test_annotation_equals_the_reference_on_minilm(minilm: Model) -> None:
     examples = [one for one in read("tour") if len(one.words) <= 9][:8]
     examples = [replace(one, document=None, mentions=()) for one in examples]
-    rules = Rules(min_count=1)
-    found = scan(minilm, corpus_of(examples), only=["dependencies"], options=Options(rules=rules),
-                 progress=NoProgress())  # fmt: skip
+    results = scan(
+        minilm,
+        corpus_of(examples),
+        only=["dependencies"],
+        settings=Settings(min_count=1),
+        progress=NoProgress(),
+    )
     totals: Totals = defaultdict(lambda: [0.0, 0.0])
     known = [Annotated(*pair) for pair in zip(texts(minilm, examples), examples, strict=True)]
     corpus = [(one, trees(one.example)) for one in known]
-    collect((item for item, _ in slow.linking("dependencies", corpus, rules)), totals)
-    for row in found.heads.to_pylist():
-        what = (row["analysis"], row["statistic"], row["group"], row["direction"])
-        if row["head"] is not None and (what, row["layer"], row["head"]) in totals:
-            amount, count = totals[what, row["layer"], row["head"]]
-            if row["n"] == count:  # pooled groups have more
-                assert row["value"] == pytest.approx(amount / count, abs=1e-9), what
+    collect((item for item, _ in slow.linking("dependencies", corpus, "mean")), totals)
+    for row in results.rows(HEADS):
+        what = (row.analysis, row.statistic, row.group, row.direction)
+        if row.head is not None and (what, *row.place) in totals:
+            amount, count = totals[what, *row.place]
+            if row.n == count:  # pooled groups have more
+                assert row.value == pytest.approx(amount / count, abs=1e-9), what

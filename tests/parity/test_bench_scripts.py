@@ -12,9 +12,10 @@ from bench.scripts import Sums, padded_batches, sentence_by_sentence
 
 from headscope._util.progress import NoProgress
 from headscope.analyses import analyses
-from headscope.corpus import Rules, read
+from headscope.corpus import read
+from headscope.evidence import HEADS
 from headscope.experiments.scan import scan
-from headscope.experiments.scan.passes import Options
+from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
 
 TOUR = read("tour")
@@ -23,8 +24,8 @@ TOUR = read("tour")
 @pytest.mark.parametrize("script", ["single", "padded", "clark"])
 def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> None:
     names = [name for name in analyses() if name not in ("coreference", "frames", "links")]
-    options = Options(rules=Rules(min_count=20))
-    found = scan(minilm, TOUR, only=names, options=options, progress=NoProgress())
+    settings = Settings(min_count=20)
+    results = scan(minilm, TOUR, only=names, settings=settings, progress=NoProgress())
     minilm.network.set_attn_implementation("eager")
     try:
         scripts: dict[str, Callable[[], Sums]] = {
@@ -56,16 +57,16 @@ def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> N
         ("rare_words", "share", "rarest"): sums["rarest"] / sums["rare queries"],
     }
     seen = 0
-    for row in found.heads.to_pylist():
-        key: tuple[str | None, ...] = (row["analysis"], row["statistic"], row["group"])
-        key = key if key in expected else (*key, row["direction"])
-        if key in expected and row["head"] is not None:
-            value = expected[key][row["layer"], row["head"]]
-            counts = row["statistic"] in ("share", "accuracy")
-            tolerance = 2.5 / row["n"] if counts else 1e-5
+    for row in results.rows(HEADS):
+        key: tuple[str | None, ...] = (row.analysis, row.statistic, row.group)
+        key = key if key in expected else (*key, row.direction)
+        if key in expected and row.head is not None:
+            value = expected[key][row.place]
+            counts = row.statistic in ("share", "accuracy")
+            tolerance = 2.5 / row.n if counts else 1e-5
             if script == "clark":  # maps in half precision: near ties fall either way
                 tolerance = max(0.02 if counts else 1e-3, tolerance)
-            assert row["value"] == pytest.approx(value, abs=tolerance), key
+            assert row.value == pytest.approx(value, abs=tolerance), key
             seen += 1
     assert seen == 72 * len(expected)
     assert np.isfinite(sums["mass"]).all()

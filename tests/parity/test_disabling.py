@@ -50,9 +50,14 @@ def uniform_weights(model: Model, batch: Batch, off: list[tuple[int, int]]) -> I
         return weights
 
     def attend(
-        _: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
-        scaling: float, **__: Any,
-    ) -> tuple[Tensor, None]:  # fmt: skip
+        _: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        scaling: float,
+        **__: Any,
+    ) -> tuple[Tensor, None]:
         groups = query.shape[1] // key.shape[1]
         key, value = (part.repeat_interleave(groups, 1) for part in (key, value))
         scores = query @ key.mT * scaling
@@ -181,9 +186,13 @@ def test_watching_and_disabling_in_any_order(family: str) -> None:
 
 @pytest.mark.parametrize(
     ("heads", "message"),
-    [("L9.H0", "there is no L9.H0: the model has 6 layers of 12 heads"),
-     ([(0, 12)], "there is no L0.H12"), ("L3,H4", "'H4' is not a head"), ("L-1", "not a head")],
-)  # fmt: skip
+    [
+        ("L9.H0", "there is no L9.H0: the model has 6 layers of 12 heads"),
+        ([(0, 12)], "there is no L0.H12"),
+        ("L3,H4", "'H4' is not a head"),
+        ("L-1", "not a head"),
+    ],
+)
 def test_heads_that_do_not_exist_are_refused(minilm: Model, heads: Any, message: str) -> None:
     with pytest.raises(HeadscopeError, match=message), disable(minilm, heads):
         pass

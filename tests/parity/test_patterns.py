@@ -19,6 +19,7 @@ from headscope.analyses._shapes.features import COLUMNS, COUNTS, FAINTEST, featu
 from headscope.analyses._shapes.tokens import NEAR, Tokens
 from headscope.corpus import Example, read
 from headscope.errors import HeadscopeError
+from headscope.evidence import HEADS
 from headscope.model import Batch, Model, reinitialise
 from headscope.model.attention import MapWatcher, Seen
 from headscope.model.hooks.workspace import Workspace
@@ -131,7 +132,7 @@ def slow(map_of: NDArray[np.float64], sentence: list[int]) -> dict[str, float]:
         "rows_alike": sum((sum(ink[i, j] for i in rows) / len(rows)) ** 2 for j in range(size)),
         "largest_of_all": max(largest.values()),
         "length": float(np.log(size)),
-    }  # fmt: skip
+    }
 
 
 def watched(model: Model, examples: list[Example]) -> list[tuple[Batch, torch.Tensor]]:
@@ -180,16 +181,16 @@ def test_features_of_a_batch_are_those_of_one_map(family: str) -> None:
 
 def test_shares_of_a_scan_are_those_of_single_maps(minilm: Model) -> None:
     corpus = read("tour-pairs", limit=30)
-    found = hs.scan(minilm, corpus, only=["patterns"], progress=NoProgress())
+    results = hs.scan(minilm, corpus, only=["patterns"], progress=NoProgress())
     shares = {
-        (row["layer"], row["head"], row["group"]): row["value"]
-        for row in found.heads.to_pylist()
-        if row["statistic"] == "shape" and row["head"] is not None
+        (*row.place, row.group): row.value
+        for row in results.rows(HEADS)
+        if row.statistic == "shape" and row.head is not None
     }
     matching = {
-        (row["layer"], row["head"]): row["value"]
-        for row in found.heads.to_pylist()
-        if row["statistic"] == "matching" and row["head"] is not None
+        row.place: row.value
+        for row in results.rows(HEADS)
+        if row.statistic == "matching" and row.head is not None
     }
     seen = [[layer for _, layer in watched(minilm, [one])] for one in corpus]
     pieces = minilm.encode(list(corpus))
@@ -239,9 +240,9 @@ def test_counterparts_that_look_at_each_other() -> None:
     for i, token in enumerate(tokens):
         counterpart = next((j for j in range(size) if j != i and tokens[j] == token), i)
         weights[i, counterpart] += 0.8
-    found = hs.classify(weights / weights.sum(1, keepdims=True), sentence, tokens)
-    assert found.matching is not None
-    assert found.matching > 0.9
+    shape = hs.classify(weights / weights.sum(1, keepdims=True), sentence, tokens)
+    assert shape.matching is not None
+    assert shape.matching > 0.9
     assert hs.classify(np.full((8, 8), 1 / 8), tokens=list(range(8))).matching is None
 
 
@@ -269,9 +270,9 @@ def test_the_classifier_knows_what_it_was_taught() -> None:
 def test_a_model_that_knows_nothing_has_no_shapes() -> None:
     model = tiny_that_knows_nothing()
     texts = [Example(str(n), text=f"{a}b cd ef gh ab dc fe hg .") for n, a in enumerate("abcdef")]
-    found = hs.scan(model, corpus_of(texts), only=["patterns"], progress=NoProgress())
-    rows = [row for row in found.heads.to_pylist() if row["head"] is not None]
-    assert all(row["value"] == (row["group"] == "heterogeneous") for row in rows)
+    results = hs.scan(model, corpus_of(texts), only=["patterns"], progress=NoProgress())
+    rows = [row for row in results.rows(HEADS) if row.head is not None]
+    assert all(row.value == (row.group == "heterogeneous") for row in rows)
 
 
 def test_random_weights_have_no_shapes(minilm: Model) -> None:
@@ -282,12 +283,12 @@ def test_random_weights_have_no_shapes(minilm: Model) -> None:
         Example(str(at), text=" ".join(lines[at : at + many])) for at in range(0, len(lines), many)
     ]
     model = reinitialise(minilm)
-    found = hs.scan(
+    results = hs.scan(
         model, corpus_of([*read("tour"), *texts]), only=["patterns"], progress=NoProgress()
     )
     whole = {
-        row["group"]: row["value"]
-        for row in found.heads.to_pylist()
-        if row["statistic"] == "shape" and row["layer"] is None
+        row.group: row.value
+        for row in results.rows(HEADS)
+        if row.statistic == "shape" and row.layer is None
     }
     assert whole["heterogeneous"] > 0.98

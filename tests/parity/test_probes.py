@@ -43,6 +43,7 @@ from headscope.experiments.probe.tables import PROBES
 from headscope.experiments.probe.training import ProbeHyperparameters, train
 from headscope.experiments.probe.word_attention import WordAttentionBatch, WordMaps
 from headscope.model import Model, reinitialise
+from headscope.model.attention import MapWatcher, Seen
 from tests.tiny import tiny
 
 TREES = [
@@ -153,7 +154,7 @@ def test_scores(kind: str) -> None:
             attention, vectors = part.read(group, probe)
             found = probe(attention, vectors)
             for row, one in enumerate(part.maps.members(group)):
-                twin = slow_scores(probe, attention, vectors, row)
+                reference = slow_scores(probe, attention, vectors, row)
                 size = len(one)
                 torch.testing.assert_close(
                     found[row, :size, : size + 1], reference, rtol=1e-4, atol=1e-4

@@ -80,8 +80,9 @@ class Reference:
     """BERT in float64, one text, with relevance handed down by messages between neurons."""
 
     def __init__(self, model: Model) -> None:
-        self.weights = {name: one.detach().double().numpy()
-                        for name, one in model.network.named_parameters()}  # fmt: skip
+        self.weights = {
+            name: one.detach().double().numpy() for name, one in model.network.named_parameters()
+        }
         self.heads, self.layers = model.heads, model.layers
 
     def linear(self, name: str, given: Floats) -> Floats:
@@ -126,8 +127,10 @@ class Reference:
         kept, hidden = [], start
         for layer in range(self.layers):
             base = f"encoder.layer.{layer}"
-            query, key, value = (self.linear(f"{base}.attention.self.{part}", hidden)
-                                 for part in ("query", "key", "value"))  # fmt: skip
+            query, key, value = (
+                self.linear(f"{base}.attention.self.{part}", hidden)
+                for part in ("query", "key", "value")
+            )
             size = query.shape[1] // self.heads
             maps, context = [], np.zeros_like(value)
             for head in range(self.heads):

@@ -215,8 +215,11 @@ def test_frozen_weights_and_the_model_stay_as_they_were() -> None:
     torch.testing.assert_close(before.magnitude, after.magnitude)
     torch.testing.assert_close(before.gates, after.gates)
     assert all(one.grad is None for one in model.network.parameters())
-    assert not any(hooks for one in model.network.modules() for hooks in (
-        one._forward_hooks, one._forward_pre_hooks))  # fmt: skip
+    assert not any(
+        hooks
+        for one in model.network.modules()
+        for hooks in (one._forward_hooks, one._forward_pre_hooks)
+    )
 
 
 def test_a_run_is_the_same_when_it_goes_on(minilm: Model, tmp_path: Path) -> None:
@@ -274,8 +277,12 @@ def test_what_resting_on_specials_means(
     minilm: Model, measured: RunResults, off: RunResults
 ) -> None:
     """One figure: mass against norm, gradient and effect; each is what its own run says."""
-    seen = scan(minilm, read("tour", limit=40), only=["special_tokens", "value_norms"],
-                progress=NoProgress())  # fmt: skip
+    seen = scan(
+        minilm,
+        read("tour", limit=40),
+        only=["special_tokens", "value_norms"],
+        progress=NoProgress(),
+    )
     (section,) = [one for one in sections_of([seen, measured, off]) if "Resting" in one.title]
     (chart,) = section.charts
     points: dict[str, dict[str, Any]] = {}
@@ -299,8 +306,10 @@ def test_what_resting_on_specials_means(
     norms = [of("value_norms", group) for group in specials]
     assert norm["L2.H5"]["mass"] == pytest.approx(sum(masses))
     assert norm["L2.H5"]["value"] == pytest.approx(np.average(norms, weights=masses))
-    made, even = (sum(of("gradients", group, column) for group in specials)
-                  for column in ("value", "baseline"))  # fmt: skip
+    made, even = (
+        sum(of("gradients", group, column) for group in specials)
+        for column in ("value", "baseline")
+    )
     assert gradient["L2.H5"]["value"] == pytest.approx(made / even)
     deltas = {row.name: row.delta for row in effects(off, "head")}
     assert gain["L2.H5"]["value"] == pytest.approx(deltas["L2.H5"])
@@ -314,8 +323,13 @@ def test_what_resting_on_specials_means(
 def test_texts_that_are_cut_are_told(minilm: Model) -> None:
     results = importance(minilm, "tour", gradients=False, max_length=8, progress=NoProgress())
     (corpus,) = results.record.corpora
-    texts = minilm.encode([text for one in task("tour").examples for text in (
-        Example(one.id, text=one.text), Example(one.id, text=one.pair or ""))])  # fmt: skip
+    texts = minilm.encode(
+        [
+            text
+            for one in task("tour").examples
+            for text in (Example(one.id, text=one.text), Example(one.id, text=one.pair or ""))
+        ]
+    )
     assert corpus.cut == sum(len(one) > 8 for one in texts) > 0
     assert corpus.lost == sum(max(0, len(one) - 8) for one in texts)
     assert corpus.longest == 8

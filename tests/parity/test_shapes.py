@@ -8,23 +8,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from headscope.runs.found import Found
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel, BertConfig
 
 from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, choose
+from headscope.analyses._families.tables import DISTANCES
+from headscope.analyses._families.tables import FAMILIES as RELATIVES
 from headscope.analyses.distances import chosen_rows
 from headscope.analyses.rollout import rollout
-from headscope.corpus import Example, Rules, repeated_tokens
-from headscope.evidence import families
+from headscope.corpus import Example, repeated_tokens
+from headscope.evidence import HEADS, families
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import divergences, plain_sums
-from headscope.experiments.scan import planned, scan
-from headscope.experiments.scan.passes import Options
+from headscope.experiments.scan import scan
+from headscope.experiments.scan.plan import make_plans
+from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, wrap
 from headscope.model.attention import MapWatcher, Norms, Request, Seen, View
+from headscope.runs import RunResults
 from tests.parity.test_analyses import SENTENCES, texts
 from tests.tiny import SMALL, tiny, tokenizer
 from tests.unit.examples import corpus_of
@@ -36,11 +39,9 @@ EXAMPLES = [
 ]
 
 
-def study(model: Model, *only: str, rows: int = 0) -> Found:
-    rules = Rules(distance_rows=rows)
-    return scan(
-        model, corpus_of(EXAMPLES), only=only, options=Options(rules=rules), progress=NoProgress()
-    )
+def study(model: Model, *only: str, rows: int = 0) -> RunResults:
+    options = {"distances": {"rows": rows}}
+    return scan(model, corpus_of(EXAMPLES), only=only, options=options, progress=NoProgress())
 
 
 def slow_distances(model: Model, rate: float) -> NDArray[np.float64]:
@@ -57,41 +58,41 @@ def slow_distances(model: Model, rate: float) -> NDArray[np.float64]:
     return (total + total.T) / rows
 
 
-def matrix(found: Found, model: Model) -> NDArray[np.float64]:
+def matrix(results: RunResults, model: Model) -> NDArray[np.float64]:
     size = model.layers * model.heads
-    made = np.zeros((size, size))
-    for row in found.distances.to_pylist():
-        one = row["layer"] * model.heads + row["head"]
-        other = row["other_layer"] * model.heads + row["other_head"]
-        made[one, other] = made[other, one] = row["value"]
-    return made
+    values = np.zeros((size, size))
+    for row in results.rows(DISTANCES):
+        first = row.layer * model.heads + row.head
+        second = row.other_layer * model.heads + row.other_head
+        values[first, second] = values[second, first] = row.value
+    return values
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_distances(family: str) -> None:
     model = tiny(family)
-    found, reference = study(model, "distances"), slow_distances(model, 1)
-    np.testing.assert_allclose(matrix(found, model), reference, atol=2e-6)
+    results, reference = study(model, "distances"), slow_distances(model, 1)
+    np.testing.assert_allclose(matrix(results, model), reference, atol=2e-6)
     layer = np.repeat(np.arange(model.layers), model.heads)
     same = layer[:, None] == layer
     apart = reference[~same].mean() - reference[same & ~np.eye(len(layer), dtype=bool)].mean()
-    rows = {(row["statistic"], row["layer"], row["head"]): row for row in found.heads.to_pylist()}
-    assert rows["between_minus_within", None, None]["value"] == pytest.approx(apart, abs=2e-6)
+    rows = {(row.statistic, row.layer, row.head): row for row in results.rows(HEADS)}
+    assert rows["between_minus_within", None, None].value == pytest.approx(apart, abs=2e-6)
     for head in range(len(layer)):
         row = rows["within_layer", layer[head], head % model.heads]
         others = same[head] & (np.arange(len(layer)) != head)
-        assert row["value"] == pytest.approx(reference[head, others].mean(), abs=2e-6)
-        assert row["baseline"] == pytest.approx(reference[head, ~same[head]].mean(), abs=2e-6)
+        assert row.value == pytest.approx(reference[head, others].mean(), abs=2e-6)
+        assert row.baseline == pytest.approx(reference[head, ~same[head]].mean(), abs=2e-6)
 
 
 def test_distances_on_some_rows() -> None:
     model = tiny("bert")
     pieces = sum(len(one) for one in model.encode(EXAMPLES))
-    found = study(model, "distances", rows=pieces // 3)
+    results = study(model, "distances", rows=pieces // 3)
     rate = (pieces // 3) / pieces
-    np.testing.assert_allclose(matrix(found, model), slow_distances(model, rate), atol=2e-6)
+    np.testing.assert_allclose(matrix(results, model), slow_distances(model, rate), atol=2e-6)
     taken = sum(len(chosen_rows(one, rate)) for one in model.encode(EXAMPLES))
-    assert {row["n"] for row in found.distances.to_pylist()} == {taken}
+    assert {row.n for row in results.rows(DISTANCES)} == {taken}
     assert 0 < taken < pieces
 
 
@@ -135,8 +136,8 @@ def test_layers_that_are_alike_are_found_and_others_are_not() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rollout(family: str) -> None:
     model = tiny(family)
-    found = study(model, "rollout")
-    sums: dict[tuple[str, str, int], list[float]] = {}
+    results = study(model, "rollout")
+    sums: dict[tuple[str, str | None, int | None], list[float]] = {}
     for text in texts(model, EXAMPLES):
         total = np.eye(text.length)
         for layer in range(model.layers):
@@ -161,19 +162,20 @@ def test_rollout(family: str) -> None:
         "from all tokens": sum(text.length for text in texts(model, EXAMPLES)),
         "from the first token": len(EXAMPLES),
     }
-    rows = [row for row in found.heads.to_pylist() if row["layer"] is not None]
+    rows = [row for row in results.rows(HEADS) if row.layer is not None]
     assert rows
     for row in rows:
-        assert row["head"] is None
-        total_mass = sum(sums.get((row["direction"], row["group"], row["layer"]), []))
-        assert row["value"] == pytest.approx(total_mass / counts[row["direction"]], abs=2e-6)
+        assert row.head is None
+        assert row.direction is not None
+        total_mass = sum(sums.get((row.direction, row.group, row.layer), []))
+        assert row.value == pytest.approx(total_mass / counts[row.direction], abs=2e-6)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_value_norms(family: str) -> None:
     model = tiny(family)
-    found = study(model, "value_norms")
-    shares: dict[tuple[str, int, int], list[float]] = {}
+    results = study(model, "value_norms")
+    shares: dict[tuple[str | None, int, int], list[float]] = {}
     for example, text in zip(EXAMPLES, texts(model, EXAMPLES), strict=True):
         norms: list[NDArray[np.float32]] = []
 
@@ -196,18 +198,18 @@ def test_value_norms(family: str) -> None:
                     role = "first" if j == 0 else role
                     share = one[head, j] / one[head].mean()
                     shares.setdefault((role, layer, head), []).append(float(share))
-    for row in found.heads.to_pylist():
-        if row["head"] is not None:
-            of_role = shares[row["group"], row["layer"], row["head"]]
-            assert row["value"] == pytest.approx(np.mean(of_role), rel=1e-4)
-            assert row["n"] == len(of_role)
-            assert row["baseline"] == 1
+    for row in results.rows(HEADS):
+        if row.head is not None:
+            of_role = shares[row.group, *row.place]
+            assert row.value == pytest.approx(np.mean(of_role), rel=1e-4)
+            assert row.n == len(of_role)
+            assert row.baseline == 1
 
 
 def test_repetition() -> None:
     model = tiny("gpt2")
-    found = study(model, "repetition")
-    weights: dict[tuple[str, int, int], list[float]] = {}
+    results = study(model, "repetition")
+    weights: dict[tuple[str | None, int, int], list[float]] = {}
     every = 0
     for pieces in repeated_tokens(model.tokenizer, model.max_length):
         maps: list[NDArray[np.float32]] = []
@@ -229,20 +231,20 @@ def test_repetition() -> None:
                         key = (name, layer, head)
                         weights.setdefault(key, []).extend(float(one[head, i, j]) for j in keys)
     seen = 0
-    for row in found.heads.to_pylist():
-        if row["head"] is not None:
-            assert row["corpus"] == "repeated tokens"
-            of_place = weights[row["group"], row["layer"], row["head"]]
-            count = len(of_place) if row["statistic"] == "weight" else every
-            assert row["n"] == count
-            assert row["value"] == pytest.approx(sum(of_place) / count, abs=1e-6)
+    for row in results.rows(HEADS):
+        if row.head is not None:
+            assert row.corpus == "repeated tokens"
+            of_place = weights[row.group, *row.place]
+            count = len(of_place) if row.statistic == "weight" else every
+            assert row.n == count
+            assert row.value == pytest.approx(sum(of_place) / count, abs=1e-6)
             seen += 1
     assert seen == 2 * 4 * model.layers * model.heads
 
 
 def test_an_encoder_has_no_repetition() -> None:
-    found = study(tiny("bert"), "repetition", "rollout")
-    assert found.record["left_out"]["made"] == {"repetition": "it is for decoders"}
+    results = study(tiny("bert"), "repetition", "rollout")
+    assert results.record.left_out["made"] == {"repetition": "it is for decoders"}
 
 
 @pytest.mark.parametrize("small", [{"num_hidden_layers": 1}, {"num_attention_heads": 1}])
@@ -253,14 +255,16 @@ def test_a_model_of_one_layer_or_one_head_has_no_families(
     torch.manual_seed(1)
     model = wrap(AutoModel.from_config(config).eval(), tokenizer(), "small")
     examples = [Example(str(n), text=text) for n, text in enumerate(SENTENCES)]
-    found = scan(model, corpus_of(examples), progress=NoProgress())
-    assert found.families.num_rows == found.distances.num_rows == 0
-    assert "small" in found.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    results = scan(model, corpus_of(examples), progress=NoProgress())
+    assert results.rows(RELATIVES) == []
+    assert results.rows(DISTANCES) == []
+    assert "small" in results.report(tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_repeated_tokens_keep_to_the_length_that_is_asked_for() -> None:
     model = tiny("gpt2")
     examples = corpus_of([Example("1", text="ab cd ef gh")])
-    made = planned(model, [examples], choose(["repetition"]), Options(max_length=20), NoProgress())
+    settings = Settings(max_length=20)
+    plans = make_plans(model, [examples], choose(["repetition"]), settings, NoProgress())
     longest = max(len(one) for one in repeated_tokens(model.tokenizer, 20, 0))
-    assert made[-1].parts[Inputs.REPEATED][1].longest == longest <= 20
+    assert plans[-1].parts[Inputs.REPEATED][1].longest == longest <= 20

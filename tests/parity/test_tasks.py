@@ -20,24 +20,26 @@ from headscope.evidence import ShardResult
 from headscope.evidence.metrics import Metric
 from headscope.evidence.paired import Effect
 from headscope.evidence.sequential import Decider, Verdict
-from headscope.experiments.ablation.compute import (
-    Ablation,
-    chosen_sets,
-    every_head_and_layer,
-    mean_outputs,
-)
-from headscope.model import Model, Replacement, Top, disable
+from headscope.experiments._shared.mean_outputs import average_head_outputs
+from headscope.experiments.ablation.compute import Ablation
+from headscope.experiments.ablation.tables import ABLATION, AblationSummary
+from headscope.experiments.ablation.variants import every_head_and_layer
+from headscope.model import Model, Top, disable
 from headscope.model.initialise import load_untrained_classifier
 from headscope.model.loading import wrap
 from headscope.tasks import Classification, Task, task
 from tests.tiny import CONFIGS, tokenizer
 
 MOVIES = [
-    ("A warm and funny film.", "good"), ("It drags on and on.", "bad"),
-    ("I loved every minute of it, to my surprise.", "good"), ("Dull.", "bad"),
-    ("The actors deserve better than this script.", "bad"), ("Go and see it!", "good"),
-    ("Two hours that I will not get back.", "bad"), ("A small masterpiece.", "good"),
-]  # fmt: skip
+    ("A warm and funny film.", "good"),
+    ("It drags on and on.", "bad"),
+    ("I loved every minute of it, to my surprise.", "good"),
+    ("Dull.", "bad"),
+    ("The actors deserve better than this script.", "bad"),
+    ("Go and see it!", "good"),
+    ("Two hours that I will not get back.", "bad"),
+    ("A small masterpiece.", "good"),
+]
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def movies(tmp_path: Path) -> Path:
 def naive(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray]:
     """One run of the task per variant, one example at a time, nothing padded."""
     cases = one.cases(model, one.examples, None)
-    means = mean_outputs(model, one, cases, Budget()) if how == "mean" else None
+    means = average_head_outputs(model, one, cases, Budget()) if how == "mean" else None
     single = Budget(1, 1)
     found = {"intact": one.predict(model, cases, single)}
     for variant in every_head_and_layer(model):
@@ -61,10 +63,20 @@ def naive(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray
     return found
 
 
+def prepared(
+    model: Model,
+    one: Task,
+    heads: list[str] | None = None,
+    how: str = "uniform",
+    decider: Decider | None = None,
+) -> Ablation:
+    ablation = Ablation(model, one, heads=heads, how=how, decider=decider)
+    ablation.prepare(NoProgress())
+    return ablation
+
+
 def swept(model: Model, one: Task, how: str = "uniform") -> dict[str, np.ndarray]:
-    work = Ablation(
-        model, one, every_head_and_layer(model), Replacement(how), progress=NoProgress()
-    )
+    work = prepared(model, one, how=how)
     for part in work.parts:
         work.work(part)
     places = {id(case.example): place for place, case in enumerate(work.cases)}
@@ -94,7 +106,7 @@ def test_classification(family: str, movies: Path) -> None:
     model = wrap(network, tokenizer(decoder=family == "gpt2"), family)
     one = task(f"classify:{movies}")
     assert_same(model, one)
-    work = Ablation(model, one, every_head_and_layer(model))
+    work = prepared(model, one)
     assert work.first_only is (family not in ("gpt2",))  # decoders read the last token
 
 
@@ -154,7 +166,7 @@ def test_similarity_is_the_cosine_of_means(minilm: Model) -> None:
 
 def test_sets_across_layers(minilm: Model) -> None:
     one = task("tour", limit=4)
-    work = Ablation(minilm, one, chosen_sets(minilm, ["L0.H1,L3", "L2.H2,L2.H3"]))
+    work = prepared(minilm, one, ["L0.H1,L3", "L2.H2,L2.H3"])
     work.work(work.cases)
     for place, name in enumerate(("L0.H1,L3", "L2.H2,L2.H3"), 1):
         with disable(minilm, name):
@@ -164,28 +176,26 @@ def test_sets_across_layers(minilm: Model) -> None:
 
 def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
     one, margin = task("tour"), 0.05
-    whole = {row["name"]: row for row in hs.ablate(minilm, one, progress=NoProgress()).effects()}
+    metric = one.metrics[0].name
+    results = hs.ablate(minilm, one, progress=NoProgress())
+    whole = {row.name: row for row in results.rows(ABLATION, metric=metric)}
     saved = hs.ablate(minilm, one, budget=Decider(margin), progress=NoProgress())
-    tried = [row["n"] for row in saved.effects("head")]
+    tried = [row.n for row in saved.rows(ABLATION, metric=metric, unit="head")]
     assert min(tried) < len(one.examples)
     assert sum(tried) < 0.9 * len(tried) * len(one.examples)
-    for row in saved.effects():
-        other = whole[row["name"]]
-        if row["n"] == len(one.examples):  # tried on everything: the same to the digit
-            assert row["delta"] == pytest.approx(other["delta"], abs=1e-6)
-        elif row["verdict"] == "nothing":  # decided early: all the data do not contradict
-            assert abs(other["delta"]) < margin
+    for row in saved.rows(ABLATION, metric=metric):
+        delta = whole[row.name].delta
+        if row.n == len(one.examples):  # tried on everything: the same to the digit
+            assert row.delta == pytest.approx(delta, abs=1e-6)
+        elif row.verdict == "nothing":  # decided early: all the data do not contradict
+            assert abs(delta) < margin
         else:
-            assert row["verdict"] == ("helps" if other["delta"] < 0 else "hurts")
+            assert row.verdict == ("helps" if delta < 0 else "hurts")
 
 
 def test_a_budget_is_the_same_after_an_interruption(minilm: Model) -> None:
     one = task("tour")
-    works = [
-        Ablation(minilm, one, every_head_and_layer(minilm), decider=Decider(margin=0.05))
-        for _ in range(2)
-    ]
-    whole, again = works
+    whole, again = (prepared(minilm, one, decider=Decider(margin=0.05)) for _ in range(2))
     shard_results = [whole.work(part) for part in whole.parts]
     earlier = ShardResult()
     for result in shard_results[:-1]:
@@ -215,7 +225,7 @@ def test_a_budget_looks_no_more_often_than_it_says(
     monkeypatch.setattr("headscope.experiments.ablation.compute.SMALLEST", size)
     monkeypatch.setattr("headscope.experiments.ablation.compute.LARGEST", size)
     decider = Counting(looks=looks)
-    work = Ablation(minilm, task("tour"), chosen_sets(minilm, ["L0", "L1"]), decider=decider)
+    work = prepared(minilm, task("tour"), ["L0", "L1"], decider=decider)
     for part in work.parts:
         work.take(np.random.default_rng(0).random((len(part), 3)))
     assert len(work.rows) == 4  # two sets, two metrics: the last look, which judges all metrics
@@ -224,17 +234,26 @@ def test_a_budget_looks_no_more_often_than_it_says(
 
 
 def test_metrics_of_the_intact_model(minilm: Model) -> None:
-    found = hs.ablate(minilm, task("tour"), heads=["L0.H0"], progress=NoProgress())
+    results = hs.ablate(minilm, task("tour"), heads=["L0.H0"], progress=NoProgress())
     one = task("tour")
     cases = one.cases(minilm, one.examples, None)
     scores = one.predict(minilm, cases, Budget())
     expected = stats.spearmanr(scores, [case.gold for case in cases]).statistic
-    assert found.record["intact"][0]["value"] == pytest.approx(expected, abs=1e-6)
+    intact = results.record.summary_as(AblationSummary).intact
+    assert intact[0].value == pytest.approx(expected, abs=1e-6)
 
 
 def test_glue_is_read_as_it_is(data: Path) -> None:
-    sizes = {"mrpc": 408, "rte": 277, "sts-b": 1500, "sst-2": 872, "cola": 1043, "wnli": 71,
-             "qnli": 5463, "mnli": 9815}  # fmt: skip
+    sizes = {
+        "mrpc": 408,
+        "rte": 277,
+        "sts-b": 1500,
+        "sst-2": 872,
+        "cola": 1043,
+        "wnli": 71,
+        "qnli": 5463,
+        "mnli": 9815,
+    }
     for name, size in sizes.items():
         one = task(f"glue/{name}", glue_dir=data / "glue")
         assert len(one.examples) == size
@@ -287,12 +306,13 @@ def test_what_cannot_be_done_is_said(minilm: Model, movies: Path, tmp_path: Path
 
 
 def test_a_guessing_model_is_warned_of(movies: Path) -> None:
-    found = hs.ablate(
+    results = hs.ablate(
         load_untrained_classifier("minilm", ["bad", "good"]),
         f"classify:{movies}",
         progress=NoProgress(),
     )
-    assert any("always guessing" in warning for warning in found.record["warnings"])
+    warnings = results.record.summary_as(AblationSummary).warnings
+    assert any("always guessing" in warning for warning in warnings)
 
 
 def test_a_killed_sweep_goes_on(minilm: Model, tmp_path: Path) -> None:
@@ -309,8 +329,11 @@ def test_a_killed_sweep_goes_on(minilm: Model, tmp_path: Path) -> None:
         hs.ablate(minilm, one, heads=sets, out=run, progress=Stop())
     assert json.loads((run / "run.json").read_text())["status"] == "running"
     again = hs.ablate(minilm, one, heads=sets, out=run, progress=NoProgress())
-    assert again.ablation.equals(whole.ablation)
+    assert again.table("ablation").equals(whole.table("ablation"))
     assert sorted(path.name for path in run.iterdir()) == [
-        ".lock", "ablation.parquet", "report.html", "run.json"
-    ]  # fmt: skip
-    assert hs.Found.read(run).effects() == whole.effects()
+        ".lock",
+        "ablation.parquet",
+        "report.html",
+        "run.json",
+    ]
+    assert hs.open(run).rows(ABLATION) == whole.rows(ABLATION)

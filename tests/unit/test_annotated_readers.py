@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from headscope.analyses.frames import FrameOptions
 from headscope.corpus import Frame, Mention, read
 from headscope.corpus.frames import select_frames
 from headscope.errors import InputError
 
-FILTER = {"sentence_words": 12, "element_words": 3, "distance": 2}
+KOVALEVA = asdict(FrameOptions())
 COLUMNS = "doc\t0\t{n}\t{word}\t{tag}\t-\t-\t-\t-\tspeaker\t*\t*\t*\t{chain}"
 
 
 def conll2012(*sentences: list[tuple[str, str, str]]) -> str:
     lines = ["#begin document (doc); part 000"]
     for sentence in sentences:
-        lines += [COLUMNS.format(n=n, word=w, tag=t, chain=c)
-                  for n, (w, t, c) in enumerate(sentence)] + [""]  # fmt: skip
+        lines += [
+            COLUMNS.format(n=n, word=w, tag=t, chain=c) for n, (w, t, c) in enumerate(sentence)
+        ] + [""]
     return "\n".join([*lines, "#end document"]) + "\n"
 
 
@@ -72,8 +75,10 @@ HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\t
 
 def test_gap(tmp_path: Path) -> None:
     path = tmp_path / "gap.tsv"
-    path.write_text(HEADER + "d-1\tAnn's aunt Bea Lee said she \"won\".\tshe\t24\tAnn\t0\tFALSE\t"
-                    "Bea Lee\t11\tTRUE\turl\n")  # fmt: skip
+    path.write_text(
+        HEADER + 'd-1\tAnn\'s aunt Bea Lee said she "won".\tshe\t24\tAnn\t0\tFALSE\t'
+        "Bea Lee\t11\tTRUE\turl\n"
+    )
     (one,) = read(f"gap:{path}")
     assert one.words == ("Ann", "'", "s", "aunt", "Bea", "Lee", "said", "she", '"', "won", '"', ".")
     assert one.spaces[:4] == (True, False, False, True)
@@ -88,13 +93,24 @@ def test_gap(tmp_path: Path) -> None:
 
 def test_framenet_lines(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
-    whole = {"text": "The old king gave them a horse .", "frame": "Giving", "target": [[13, 16]],
-             "fe": [["Donor", 0, 11, "Core"], ["Theme", 23, 29, "Core"],
-                    ["Time", 18, 21, "Peripheral"]], "sid": "7"}  # fmt: skip
-    listed = {"sid": "8", "doc": "d", "text": whole["text"],
-              "frames": [whole, whole | {"target": [[0, 2], [4, 6]]}]}  # fmt: skip
-    strings = {"sentence": "She smiled , and the girl smiled back .", "target": "smiled",
-               "core_fes": ["the girl"]}  # fmt: skip
+    whole = {
+        "text": "The old king gave them a horse .",
+        "frame": "Giving",
+        "target": [[13, 16]],
+        "fe": [["Donor", 0, 11, "Core"], ["Theme", 23, 29, "Core"], ["Time", 18, 21, "Peripheral"]],
+        "sid": "7",
+    }
+    listed = {
+        "sid": "8",
+        "doc": "d",
+        "text": whole["text"],
+        "frames": [whole, whole | {"target": [[0, 2], [4, 6]]}],
+    }
+    strings = {
+        "sentence": "She smiled , and the girl smiled back .",
+        "target": "smiled",
+        "core_fes": ["the girl"],
+    }
     path.write_text("\n".join(json.dumps(one) for one in (whole, listed, strings)))
     one, two, three = read(f"framenet:{path}")
     giving = Frame("Giving", 3, (("Donor", 0, 3), ("Theme", 5, 7)))
@@ -173,6 +189,6 @@ def test_real_annotated_corpora(data: Path) -> None:
         ("framenet17_kovaleva_473.jsonl", 473),
         ("framenet17_kovaleva_473_with_fn15_labels.jsonl", 468),
     ):
-        found = list(read(f"framenet:{frames / name}"))
-        assert sum(any(select_frames(one, **FILTER)) for one in found) == passing
+        examples = list(read(f"framenet:{frames / name}"))
+        assert sum(any(select_frames(one, **KOVALEVA)) for one in examples) == passing
     assert sum(len(one.frames) for one in read(f"framenet:{frames / 'fulltext.jsonl.gz'}")) > 12_000

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from headscope.analyses.frames import FrameOptions
 from headscope.corpus import Example, Frame, Mention, pack, read, word_list
 from headscope.corpus.features import word_features
 from headscope.corpus.frames import alternative_positions, select_frames
@@ -14,7 +15,7 @@ from headscope.corpus.mentions import coreference_mentions, head_match, nearest,
 from headscope.corpus.relations import dependency_links
 from headscope.errors import InputError
 
-FILTER = {"sentence_words": 12, "element_words": 3, "distance": 2}
+KOVALEVA = asdict(FrameOptions())
 OWNED = Example(
     "1",
     words=("Bell", "'s", "new", "car"),
@@ -41,8 +42,14 @@ def test_features_of_universal_and_of_penn_tags_agree() -> None:
     shared = Example("1", words=words, relations=("nsubj", "aux", "neg", "root", "obj"))
     tags = ("PRON", "AUX", "PART", "VERB", "PROPN")
     penn = ("PRP", "VBD", "RB", "VB", "NNP")
-    expected = {"noun": [4], "pronoun": [0], "verb": [1, 3], "subject": [0], "object": [4],
-                "negation": [2]}  # fmt: skip
+    expected = {
+        "noun": [4],
+        "pronoun": [0],
+        "verb": [1, 3],
+        "subject": [0],
+        "object": [4],
+        "negation": [2],
+    }
     assert word_features(replace(shared, upos=tags)) == expected
     assert word_features(replace(shared, xpos=penn)) == expected
     assert word_features(replace(shared, upos=tags, xpos=penn)) == expected
@@ -94,8 +101,9 @@ def mentioned(words: str, *spans: tuple[int, int, str], tags: str = "") -> Examp
 
 
 def test_types_of_mentions() -> None:
-    text = mentioned("Ann saw the dog and she fed it", (0, 1, "a"), (2, 4, "d"), (5, 6, "a"),
-                     (7, 8, "d"))  # fmt: skip
+    text = mentioned(
+        "Ann saw the dog and she fed it", (0, 1, "a"), (2, 4, "d"), (5, 6, "a"), (7, 8, "d")
+    )
     by_form = [one.kind for one in coreference_mentions(text)]
     assert by_form == ["proper", "nominal", "pronoun", "pronoun"]
     tagged = replace(text, upos=("PROPN", "VERB", "DET", "NOUN", "CCONJ", "PRON", "VERB", "PRON"))
@@ -111,8 +119,13 @@ def test_of_mentions_with_one_head_word_the_longest_stands_for_all() -> None:
 def test_the_sieve_prefers_strings_then_heads_then_agreement() -> None:
     text = mentioned(
         "the cat met a dog and Mary saw the cat while she held cats",
-        (0, 2, "c"), (3, 5, "d"), (6, 7, "m"), (8, 10, "c"), (11, 12, "m"), (13, 14, "x"),
-    )  # fmt: skip
+        (0, 2, "c"),
+        (3, 5, "d"),
+        (6, 7, "m"),
+        (8, 10, "c"),
+        (11, 12, "m"),
+        (13, 14, "x"),
+    )
     cat, dog, mary, again, she, _ = coreference_mentions(text)
     assert sieve(again, [cat, dog, mary]) == 0
     assert head_match(again, [cat, dog, mary]) == 0
@@ -129,8 +142,8 @@ def test_kovaleva_s_filter_and_the_other_places_of_a_frame() -> None:
     long = Frame("F", 5, (("A", 0, 4),))
     good = Frame("F", 5, (("A", 1, 3), ("B", 8, 10)))
     text = Example("1", words=words, frames=(near, long, good))
-    assert list(select_frames(text, **FILTER)) == [good]
-    assert list(select_frames(replace(text, words=(*words, "m")), **FILTER)) == []
+    assert list(select_frames(text, **KOVALEVA)) == [good]
+    assert list(select_frames(replace(text, words=(*words, "m")), **KOVALEVA)) == []
     for target, spans in alternative_positions(good, 12):
         assert 0 <= target < 12
         lengths = sorted(end - start for start, end in spans)
@@ -155,10 +168,14 @@ def test_clitics_are_no_subjects() -> None:
 
 def test_a_sentence_without_annotation_changes_nothing_for_its_neighbours() -> None:
     first = Example(
-        "d-1", document="d", words=("The", "cat", "next", "door", "slept"),
-        heads=(1, 4, 3, 1, -1), relations=("det", "nsubj", "case", "nmod", "root"),
-        upos=("DET", "NOUN", "ADP", "NOUN", "VERB"), mentions=(Mention(0, 4, "1"),),
-    )  # fmt: skip
+        "d-1",
+        document="d",
+        words=("The", "cat", "next", "door", "slept"),
+        heads=(1, 4, 3, 1, -1),
+        relations=("det", "nsubj", "case", "nmod", "root"),
+        upos=("DET", "NOUN", "ADP", "NOUN", "VERB"),
+        mentions=(Mention(0, 4, "1"),),
+    )
     second = Example("d-2", document="d", words=("It", "purrs"), mentions=(Mention(0, 1, "1"),))
     (window,) = pack([(first, 5), (second, 2)], room=50)
     cat, it = coreference_mentions(window)

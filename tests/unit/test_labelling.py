@@ -61,8 +61,11 @@ def test_a_label_is_what_most_say_and_ties_are_settled_by_a_look_or_by_the_five(
             first = Counter(vote.shape for vote in votes if vote.annotator in ANNOTATORS)
             after = [look[number].shape for look in looks if number in look]
             settled = any(shape in best for shape in after)
-            assert label.shape in after if settled else first[label.shape] == max(
-                first[shape] for shape in best)  # fmt: skip
+            assert (
+                label.shape in after
+                if settled
+                else first[label.shape] == max(first[shape] for shape in best)
+            )
     assert ties == 8
 
 

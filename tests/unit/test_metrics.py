@@ -104,13 +104,13 @@ def test_intervals_of_a_paired_difference_cover(metric: Metric) -> None:
         gold, intact, changed = drawn(metric, rng, 400_000, 0)
         truth = metric(changed, gold) - metric(intact, gold)
     covered = 0
-    for number in range(300):
+    for number in range(200):
         gold, intact, changed = drawn(metric, rng, 250, 0)
         resamples = Resamples([str(i) for i in range(250)], times=400, seed=number)
         found = Paired.of(metric, intact, gold, resamples).effect(changed)
         covered += found.low <= truth <= found.high
         assert found.delta == pytest.approx(metric(changed, gold) - metric(intact, gold))
-    assert 0.91 <= covered / 300 <= 0.985
+    assert 0.91 <= covered / 200 <= 0.985
 
 
 def test_documents_are_drawn_together() -> None:
@@ -153,7 +153,8 @@ def test_the_randomization_test_agrees_with_the_exact_one() -> None:
         )
 
 
-def test_randomization_finds_no_more_than_its_rate() -> None:
+def test_randomization_finds_no_more_than_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.evidence.paired.SWAPS", 999)  # exact for any number
     rng = np.random.default_rng(7)
     found = [
         randomization_test(F1, intact, changed, gold)
@@ -171,7 +172,7 @@ def test_early_verdicts_are_wrong_no_more_often_than_promised(
 ) -> None:
     """Heads with a known effect, looked at eight times; the first verdict counts."""
     rng = np.random.default_rng(3)
-    decider, n, heads = Decider(margin=0.05, error=0.05, looks=8), 800, 250
+    decider, n, heads = Decider(margin=0.05, error=0.05, looks=8), 800, 100
     mistakes = decided = 0
     for number in range(heads):
         gold, intact, changed = drawn(ACCURACY, rng, n, effect)

@@ -39,8 +39,12 @@ def batch(texts: list[Pieces]) -> tuple[Units, torch.Tensor]:
     return units_of(tuple(texts), length, torch.device("cpu")), weights
 
 
-@given(st.lists(SPLITS, min_size=1, max_size=3), st.booleans(), st.integers(1, 20),
-       st.sampled_from(["mean", "first"]))  # fmt: skip
+@given(
+    st.lists(SPLITS, min_size=1, max_size=3),
+    st.booleans(),
+    st.integers(1, 20),
+    st.sampled_from(["mean", "first"]),
+)
 def test_rows_of_a_word_level_map_sum_to_1(
     splits: list[list[int]], specials: bool, cut: int, how: str
 ) -> None:
@@ -81,8 +85,11 @@ def test_largest_weights_are_between_different_words(splits: list[list[int]]) ->
                 assert int(words.row[1][row, head, unit]) == best
                 assert int(words.column[1][row, head, unit]) == back
             for distance in range(-3, 4):
-                pairs = [(i, i + distance) for i in set(inside.tolist())
-                         if distance and i + distance in inside]  # fmt: skip
+                pairs = [
+                    (i, i + distance)
+                    for i in set(inside.tolist())
+                    if distance and i + distance in inside
+                ]
                 total = sum(float(a[pair]) for pair in pairs)
                 assert abs(float(words.diagonals[row, head, distance]) - total) < 1e-5
                 counted = units.apart(torch.tensor([row]), torch.tensor([distance]))

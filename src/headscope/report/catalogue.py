@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 
 from headscope._util.plugins import load_experiment_modules, registered_analyses
 from headscope.evidence import RoleRule
 
 
-@cache
 def load_sections() -> None:
     """Import the `section` module of every experiment and of every analysis that has a page."""
     load_experiment_modules("section")
@@ -18,7 +16,6 @@ def load_sections() -> None:
             import_module(kind.page)
 
 
-@cache
 def role_rules() -> tuple[tuple[str, RoleRule], ...]:
     """The rules of all analyses with the analysis of each, the more telling ones first."""
     rules = [(name, rule) for name, kind in registered_analyses().items() for rule in kind.roles]
