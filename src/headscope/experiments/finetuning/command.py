@@ -79,12 +79,8 @@ def finetune_verb(
         raise typer.BadParameter("--random-init and --frozen exclude each other.")
     numbers = options.comma_list(seeds, int, "whole numbers")
 
-    from headscope.experiments.finetuning import (
-        Hyperparameters,
-        Start,
-        finetune,
-        finetune_table,
-    )
+    from headscope.experiments.finetuning import finetune, finetune_table
+    from headscope.experiments.finetuning.hyperparameters import Hyperparameters, Start
     from headscope.experiments.finetuning.tables import FineTuningRow
 
     start = Start.RANDOM if random_init else Start.FROZEN if frozen else Start.PRETRAINED
