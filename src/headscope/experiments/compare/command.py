@@ -45,12 +45,14 @@ def compare_verb(
 
     settings = corpora.settings(options=analyses.values)
     names = [name for name in (base, tuned, beside) if name is not None]
-    models = [load(name, device=corpora.device, dtype=corpora.dtype) for name in names]
+    first, second, *third = [
+        load(name, device=corpora.device, dtype=corpora.dtype) for name in names
+    ]
     results = compare(
-        models[0],
-        models[1],
+        first,
+        second,
         *corpora.read(data),
-        beside=models[2] if beside is not None else None,
+        beside=third[0] if third else None,
         out=out,
         only=only,
         settings=settings,
