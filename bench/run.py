@@ -27,7 +27,7 @@ from bench.timing import timed
 from headscope import Settings, load, read, scan, task
 from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
-from headscope.corpus import Corpus, Pieces, pack
+from headscope.corpus import Corpus, Pieces, pack, plan_batches
 from headscope.experiments.scan.passes import Pass, shards, survey
 from headscope.model import Batch, Model
 

@@ -249,7 +249,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Analyses that a test registers are forgotten afterwards, and so is what was made of them."""
     base.analyses()  # those of the package are there before
     monkeypatch.setattr(base, "_ANALYSES", dict(base._ANALYSES))
-    yield
+    return
 
 
 def test_a_new_analysis_is_one_class(registry: None) -> None:

@@ -114,7 +114,7 @@ class ProbeInputs:
     @cached_property
     def types(self) -> dict[str, int]:
         """The word types of all parts."""
-        words = {word for part in self.sentences.values() for one in part for word in one.words}
+        words = {word for part in self.sentences.values() for each in part for word in each.words}
         return {word: place for place, word in enumerate(sorted(words))}
 
     @cached_property

@@ -159,8 +159,8 @@ def removal_lines(view: CorpusView, results: list[RunResults]) -> Iterator[tuple
 
 @summary_lines(20)
 def price_lines(view: CorpusView, results: list[RunResults]) -> Iterator[str]:
-    """What can go at what price, where the model was pruned."""
-    for run in results:
+    """What can go at what price, where the model was pruned, beside what its heads do."""
+    for run in results if view.roles else []:
         if run.has(REMOVALS):
             claim = run.record.summary_as(PruningSummary).claim
             yield f"What can go, for {run.record.study.about.name}: {claim}"
