@@ -245,11 +245,10 @@ def test_two_lists_of_negations_on_one_batch() -> None:
 
 
 @pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Analyses that a test registers are forgotten afterwards, and so is what was made of them."""
     base.analyses()  # those of the package are there before
     monkeypatch.setattr(base, "_ANALYSES", dict(base._ANALYSES))
-    return
 
 
 def test_a_new_analysis_is_one_class(registry: None) -> None:
