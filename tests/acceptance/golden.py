@@ -175,8 +175,8 @@ def finetune_snapshot(folder: Path, rows: list[dict[str, Any]]) -> Snapshot:
 
 
 def files(folder: Path) -> list[str]:
-    """All files below a folder."""
-    found = (path for path in folder.rglob("*") if path.is_file())
+    """All files below a folder, but for hidden ones such as the lock."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     return sorted(path.relative_to(folder).as_posix() for path in found)
 
 
