@@ -25,8 +25,8 @@ def make_glue(request: TaskRequest) -> Task:
     """One of GLUE's tasks, from its TSV files or from the hub."""
     name = request.data.lower()
     if name not in LAYOUTS:
-        near = did_you_mean(f"glue/{name}", [f"glue/{known}" for known in LAYOUTS])
-        raise HeadscopeError(f"GLUE has no task {name!r}{near} (it has {', '.join(LAYOUTS)})")
+        hint = did_you_mean(name, LAYOUTS)
+        raise HeadscopeError(f"GLUE has no task {name!r}{hint} (it has {', '.join(LAYOUTS)})")
     corpus = read(f"glue/{name}", part=request.part, glue_dir=request.glue_dir, limit=request.limit)
     metrics, classes = METRICS.get(name, (ACCURACY,)), LAYOUTS[name].classes
     if not classes:
