@@ -256,8 +256,8 @@ def test_a_model_of_one_layer_or_one_head_has_no_families(
     model = wrap(AutoModel.from_config(config).eval(), tokenizer(), "small")
     examples = [Example(str(n), text=text) for n, text in enumerate(SENTENCES)]
     results = scan(model, corpus_of(examples), progress=NoProgress())
-    assert not results.rows(RELATIVES)
-    assert not results.rows(DISTANCES)
+    assert results.rows(RELATIVES) == []
+    assert results.rows(DISTANCES) == []
     assert "small" in results.report(tmp_path / "report.html").read_text(encoding="utf-8")
 
 
