@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
-import tokenizers as tk
 import torch
 from transformers import (
     AlbertConfig,
-    AutoConfig,
-    AutoModel,
     BertConfig,
     BloomConfig,
     DebertaV2Config,
@@ -21,22 +17,14 @@ from transformers import (
     ModernBertConfig,
     MPNetConfig,
     PreTrainedModel,
-    PreTrainedTokenizerFast,
     RobertaConfig,
 )
 
 from headscope.model import Model, wrap
+from headscope.testing import SIZES, VOCABULARY, tiny_network
+from headscope.testing import tiny_tokenizer as tokenizer
 
-LETTERS = [chr(97 + n) for n in range(26)]
-WORDS = [a + b for a in LETTERS[:12] for b in LETTERS[:12]]
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-VOCABULARY = {word: n for n, word in enumerate([*SPECIAL, ".", ",", "!", *LETTERS, *WORDS])}
-
-SMALL: dict[str, Any] = {
-    "vocab_size": len(VOCABULARY), "hidden_size": 32, "num_hidden_layers": 3,
-    "num_attention_heads": 4, "intermediate_size": 48, "max_position_embeddings": 64,
-    "initializer_range": 0.4,
-}  # fmt: skip
+SMALL = dict(SIZES)
 DISTIL: dict[str, Any] = {
     "vocab_size": len(VOCABULARY), "dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48,
     "max_position_embeddings": 64, "initializer_range": 0.4,
@@ -70,36 +58,12 @@ UNKNOWN = {  # families that no adapter knows: found out by a dry run
 }
 
 
-def tokenizer(decoder: bool = False) -> PreTrainedTokenizerFast:
-    """Words of one or two letters; longer ones fall into pieces of two letters."""
-    core = tk.Tokenizer(tk.models.WordLevel(VOCABULARY, unk_token="[UNK]"))
-    core.normalizer = tk.normalizers.Sequence(
-        [tk.normalizers.Lowercase(), tk.normalizers.Replace("\u200b", "")]
-    )
-    core.pre_tokenizer = tk.pre_tokenizers.Sequence(
-        [
-            tk.pre_tokenizers.Whitespace(),
-            tk.pre_tokenizers.Split(tk.Regex("[a-z]{1,2}|[^a-z]"), "isolated"),
-        ]
-    )
-    special: dict[str, Any] = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
-    if not decoder:
-        core.post_processor = tk.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-        special |= {"cls_token": "[CLS]", "sep_token": "[SEP]"}
-    return PreTrainedTokenizerFast(tokenizer_object=core, model_max_length=62, **special)
-
-
 def network(family: str, seed: int = 1) -> PreTrainedModel:
     """A tiny random model without dropout; weights are large, so that heads differ.
 
     A family with the usual names in its configuration needs no entry in `CONFIGS`.
     """
-    torch.manual_seed(seed)
-    special = CONFIGS | UNKNOWN
-    config = special[family] if family in special else AutoConfig.for_model(family, **SMALL)
-    model: PreTrainedModel = AutoModel.from_config(deepcopy(config))  # the model changes it
-    model.train(False)
-    return model
+    return tiny_network((CONFIGS | UNKNOWN).get(family, family), seed)
 
 
 def tiny_that_knows_nothing() -> Model:
