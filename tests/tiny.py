@@ -21,8 +21,7 @@ from transformers import (
 )
 
 from headscope.model import Model, wrap
-from headscope.testing import SIZES, VOCABULARY, tiny_network
-from headscope.testing import tiny_tokenizer as tokenizer
+from headscope.testing import SIZES, VOCABULARY, tiny_network, tiny_tokenizer
 
 SMALL = dict(SIZES)
 DISTIL: dict[str, Any] = {
@@ -78,4 +77,4 @@ def tiny_that_knows_nothing() -> Model:
 def tiny(family: str, seed: int = 1) -> Model:
     """A tiny random model, ready to be watched."""
     decoder = family in ("gpt2", "llama", "bloom")
-    return wrap(network(family, seed), tokenizer(decoder), family)
+    return wrap(network(family, seed), tiny_tokenizer(decoder), family)

@@ -13,7 +13,8 @@ from safetensors.torch import save_file
 from transformers import BertConfig, BertModel, MambaConfig, MambaModel
 
 from headscope.model import bundled
-from tests.tiny import SMALL, tokenizer
+from headscope.testing import tiny_tokenizer
+from tests.tiny import SMALL
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -24,7 +25,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models") / "tiny"
     torch.manual_seed(0)
     BertModel(BertConfig(**SMALL)).save_pretrained(folder)
-    tokenizer().save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
     return folder
 
 
@@ -82,7 +83,7 @@ def test_a_model_without_attention(run: Run, corpus: Path, tmp_path: Path) -> No
     folder = tmp_path / "mamba"
     config = MambaConfig(vocab_size=200, hidden_size=16, state_size=4, num_hidden_layers=2)
     MambaModel(config).save_pretrained(folder)
-    tokenizer(decoder=True).save_pretrained(folder)
+    tiny_tokenizer(decoder=True).save_pretrained(folder)
     result = run("scan", folder, corpus, "-o", tmp_path / "run")
     assert_one_sentence(*result, "MambaModel", "headscope supports albert, bert")
     assert not (tmp_path / "run").exists()
@@ -160,14 +161,14 @@ def test_models_that_do_not_load(run: Run, model: Path, corpus: Path, tmp_path: 
     assert_one_sentence(*result, "empty")
     pickled = tmp_path / "pickled"
     BertModel(BertConfig(**SMALL)).save_pretrained(pickled)
-    tokenizer().save_pretrained(pickled)
+    tiny_tokenizer().save_pretrained(pickled)
     (pickled / "model.safetensors").unlink()
     torch.save({}, pickled / "pytorch_model.bin")
     result = run("scan", pickled, corpus, "-o", tmp_path / "run")
     assert_one_sentence(*result, "only safetensors unless --allow-pickle is set")
     lacking = tmp_path / "lacking"
     BertModel(BertConfig(**SMALL)).save_pretrained(lacking)
-    tokenizer().save_pretrained(lacking)
+    tiny_tokenizer().save_pretrained(lacking)
     save_file(
         {"pooler.dense.bias": torch.zeros(32)}, lacking / "model.safetensors", {"format": "pt"}
     )

@@ -31,7 +31,8 @@ from headscope.experiments.pruning.target import Criterion, PruningTarget, Selec
 from headscope.model import Model, Top, load, remove, wrap
 from headscope.model.pruned.onnx import export_onnx, output_difference
 from headscope.tasks import Classification, Task, task, two_parts
-from tests.tiny import CONFIGS, tiny, tokenizer
+from headscope.testing import tiny_tokenizer
+from tests.tiny import CONFIGS, tiny
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -155,7 +156,7 @@ def test_orders_follow_scores(curves: PruningCurves) -> None:
 def test_heads_that_are_alone_in_their_layer_are_told_apart() -> None:
     torch.manual_seed(0)
     config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_attention_heads": 1})
-    model = wrap(AutoModel.from_config(config), tokenizer())
+    model = wrap(AutoModel.from_config(config), tiny_tokenizer())
     scores = HeadScorer(model, task("tour", limit=8)).importance([])
     assert len(set(scores.tolist())) == model.layers
 
@@ -218,7 +219,7 @@ def test_a_pruned_model_can_be_fine_tuned_afterwards(tmp_path: Path) -> None:
     (tmp_path / "made.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     torch.manual_seed(0)
     config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_labels": 2})
-    model = wrap(AutoModelForSequenceClassification.from_config(config), tokenizer())
+    model = wrap(AutoModelForSequenceClassification.from_config(config), tiny_tokenizer())
     choice, test = task(f"classify:{tmp_path / 'made.tsv'}").halves()
     assert isinstance(test, Classification)
     results = hs.prune(

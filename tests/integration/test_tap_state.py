@@ -16,7 +16,8 @@ from headscope.model import Model, reinitialise, wrap
 from headscope.model.adapters import Adapter, Route
 from headscope.model.attention import MapWatcher, Seen
 from headscope.model.hooks.tap import watch
-from tests.tiny import CONFIGS, SMALL, tiny, tokenizer
+from headscope.testing import tiny_tokenizer
+from tests.tiny import CONFIGS, SMALL, tiny
 
 TEXTS = [Example("1", text="ab cd ef . gh"), Example("2", text="kaka lele")]
 
@@ -133,14 +134,14 @@ def test_untrained_weights_are_drawn_anew_and_alike() -> None:
 
 def test_a_model_with_a_head_on_top_can_be_watched() -> None:
     torch.manual_seed(0)
-    model = wrap(BertForMaskedLM(BertConfig(**SMALL)), tokenizer())
+    model = wrap(BertForMaskedLM(BertConfig(**SMALL)), tiny_tokenizer())
     assert (model.layers, model.heads) == (3, 4)
 
 
 def test_a_model_without_attention_is_told_so() -> None:
     config = MambaConfig(vocab_size=200, hidden_size=16, state_size=4, num_hidden_layers=2)
     with pytest.raises(ModelError, match="headscope supports albert, bert") as caught:
-        wrap(MambaModel(config), tokenizer(decoder=True), "mamba")
+        wrap(MambaModel(config), tiny_tokenizer(decoder=True), "mamba")
     assert "MambaModel" in str(caught.value)
 
 

@@ -14,8 +14,8 @@ from headscope.corpus import Corpus, read
 from headscope.evidence import Mean, RoleRule, Statistic, Unit
 from headscope.model.attention import Entropy, Largest, Request, Seen, View
 from headscope.model.hooks.tap import Tap
-from headscope.testing import check_adapter, check_analysis
-from tests.tiny import network, tokenizer
+from headscope.testing import check_adapter, check_analysis, tiny_tokenizer
+from tests.tiny import network
 
 SMALL = (read("tour", limit=60), read("tour-pairs", limit=12))
 WHOLE: tuple[Corpus, ...] = ()
@@ -136,7 +136,7 @@ def test_an_analysis_that_is_not_registered_is_told_how() -> None:
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "gpt2"])
 def test_families_are_watched_well(family: str) -> None:
-    check_adapter(network(family), tokenizer(decoder=family == "gpt2"))
+    check_adapter(network(family), tiny_tokenizer(decoder=family == "gpt2"))
 
 
 def test_wrong_weights_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_wrong_weights_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Tap, "weigh", flatter)
     with pytest.raises(AssertionError, match="bert is not watched well: weights of layer 0 are"):
-        check_adapter(network("bert"), tokenizer())
+        check_adapter(network("bert"), tiny_tokenizer())
 
 
 def test_a_head_that_cannot_be_switched_off_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,4 +158,4 @@ def test_a_head_that_cannot_be_switched_off_is_noticed(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("headscope.testing.disable", nothing)
     with pytest.raises(AssertionError, match="switching a head off changes nothing"):
-        check_adapter(network("bert"), tokenizer())
+        check_adapter(network("bert"), tiny_tokenizer())

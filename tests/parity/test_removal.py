@@ -14,7 +14,8 @@ from headscope.corpus import Example
 from headscope.errors import ModelError
 from headscope.model import Model, Top, disable, load, remove, save, wrap
 from headscope.model.pruned.snippet import loading_snippet
-from tests.tiny import CONFIGS, UNKNOWN, tiny, tokenizer
+from headscope.testing import tiny_tokenizer
+from tests.tiny import CONFIGS, UNKNOWN, tiny
 
 GONE = "L0.H1,L1,L2.H0,L2.H3"
 FAMILIES = [family for family in CONFIGS if family != "albert"]
@@ -73,7 +74,7 @@ def test_a_classifier_and_a_bare_encoder_load_from_one_folder(tmp_path: Path) ->
     torch.manual_seed(0)
     config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_labels": 3})
     whole = AutoModelForSequenceClassification.from_config(config)
-    pruned = remove(wrap(whole, tokenizer()), GONE)
+    pruned = remove(wrap(whole, tiny_tokenizer()), GONE)
     pruned.whole.save_pretrained(tmp_path)
     pruned.tokenizer.save_pretrained(tmp_path)
     with_top, bare = load(tmp_path, top=Top.CLASSIFIER), load(tmp_path)

@@ -29,7 +29,8 @@ from headscope.model import Model, wrap
 from headscope.report.page import sections_of
 from headscope.runs import RunResults
 from headscope.tasks import Case, Classification, MaskedLM, Similarity, Task, task
-from tests.tiny import CONFIGS, tiny, tokenizer
+from headscope.testing import tiny_tokenizer
+from tests.tiny import CONFIGS, tiny
 from tests.unit.examples import corpus_of
 
 PAIRS = [
@@ -159,7 +160,7 @@ def test_gradients_of_attention(family: str) -> None:
 def with_top(kind: Any, **options: object) -> Model:
     torch.manual_seed(1)
     config = type(CONFIGS["bert"])(**(CONFIGS["bert"].to_dict() | options))
-    tokens = tokenizer()
+    tokens = tiny_tokenizer()
     tokens.add_special_tokens({"mask_token": "[UNK]"})
     return wrap(kind.from_config(config), tokens, "tiny")
 

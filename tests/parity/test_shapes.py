@@ -28,8 +28,9 @@ from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, wrap
 from headscope.model.attention import MapWatcher, Norms, Request, Seen, View
 from headscope.runs import RunResults
+from headscope.testing import tiny_tokenizer
 from tests.parity.test_analyses import SENTENCES, texts
-from tests.tiny import SMALL, tiny, tokenizer
+from tests.tiny import SMALL, tiny
 from tests.unit.examples import corpus_of
 
 FAMILIES = ["bert", "gpt2", "modernbert", "mpnet"]
@@ -253,7 +254,7 @@ def test_a_model_of_one_layer_or_one_head_has_no_families(
 ) -> None:
     config = BertConfig(**(SMALL | small))
     torch.manual_seed(1)
-    model = wrap(AutoModel.from_config(config).eval(), tokenizer(), "small")
+    model = wrap(AutoModel.from_config(config).eval(), tiny_tokenizer(), "small")
     examples = [Example(str(n), text=text) for n, text in enumerate(SENTENCES)]
     results = scan(model, corpus_of(examples), progress=NoProgress())
     assert results.rows(RELATIVES) == []

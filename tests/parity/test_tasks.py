@@ -28,7 +28,8 @@ from headscope.model import Model, Top, disable
 from headscope.model.initialise import load_untrained_classifier
 from headscope.model.loading import wrap
 from headscope.tasks import Classification, Task, task
-from tests.tiny import CONFIGS, tokenizer
+from headscope.testing import tiny_tokenizer
+from tests.tiny import CONFIGS
 
 MOVIES = [
     ("A warm and funny film.", "good"),
@@ -103,7 +104,7 @@ def test_classification(family: str, movies: Path) -> None:
     config = CONFIGS[family]
     config.num_labels, config.pad_token_id = 2, 0
     network = AutoModelForSequenceClassification.from_config(config)
-    model = wrap(network, tokenizer(decoder=family == "gpt2"), family)
+    model = wrap(network, tiny_tokenizer(decoder=family == "gpt2"), family)
     one = task(f"classify:{movies}")
     assert_same(model, one)
     work = prepared(model, one)
@@ -112,7 +113,7 @@ def test_classification(family: str, movies: Path) -> None:
 
 def test_masked_lm(movies: Path) -> None:
     torch.manual_seed(4)
-    words = tokenizer()
+    words = tiny_tokenizer()
     words.add_special_tokens({"mask_token": "[MASK]"})
     network = AutoModelForMaskedLM.from_config(CONFIGS["bert"])
     network.resize_token_embeddings(len(words))

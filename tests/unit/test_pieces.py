@@ -15,9 +15,9 @@ from headscope.corpus import Budget, Example, encode, plan_batches
 from headscope.corpus.frequencies import Frequencies, frequencies_from
 from headscope.errors import HeadscopeError
 from headscope.model.token_roles import TokenRoles
-from tests.tiny import tokenizer
+from headscope.testing import tiny_tokenizer
 
-TOKENIZER = tokenizer()
+TOKENIZER = tiny_tokenizer()
 words = st.lists(st.sampled_from(["ab", "kaka", "c", ".", "\u200b", "dededede", "é"]), min_size=1)
 
 
