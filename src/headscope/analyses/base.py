@@ -238,14 +238,14 @@ def choose(names: list[str] | None) -> list[type[Analysis]]:
     >>> [kind.name for kind in choose(["focus"])]
     ['focus']
     """
-    known = analyses()
+    registered = analyses()
     for name in names or ():
-        if name not in known:
-            hint = did_you_mean(name, known)
+        if name not in registered:
+            hint = did_you_mean(name, registered)
             raise HeadscopeError(
-                f"no analysis is called {name!r}{hint} (there are {', '.join(known)})"
+                f"no analysis is called {name!r}{hint} (there are {', '.join(registered)})"
             )
-    return [kind for name, kind in known.items() if names is None or name in names]
+    return [kind for name, kind in registered.items() if names is None or name in names]
 
 
 def resolve_options(given: Mapping[str, object]) -> dict[str, Any]:
@@ -254,13 +254,13 @@ def resolve_options(given: Mapping[str, object]) -> dict[str, Any]:
     >>> resolve_options({"dependencies": {"possessive": True}})["dependencies"].possessive
     True
     """
-    known = analyses()
+    registered = analyses()
     resolved = {}
     for name, value in given.items():
-        if name not in known:
-            hint = did_you_mean(name, known)
+        if name not in registered:
+            hint = did_you_mean(name, registered)
             raise HeadscopeError(f"options for {name!r}, which is no analysis{hint}")
-        kind = known[name].options_type
+        kind = registered[name].options_type
         if isinstance(value, kind):
             resolved[name] = value
             continue

@@ -129,17 +129,17 @@ class Distances(Analysis):
             "other layers",
             headlines={"": "distance to its layer"},
         )
-        pairs = [float(one.sum()) for one in (own & ~np.eye(self.size, dtype=bool), ~own)]
+        pairs = [float(part.sum()) for part in (own & ~np.eye(self.size, dtype=bool), ~own)]
         apart = (sums * ~own).sum((1, 2)) / pairs[1] - (sums * own).sum((1, 2)) / pairs[0]
-        found = families.layer_test(sums.sum(0) / rows.sum(), self.layer)
+        test = families.layer_test(sums.sum(0) / rows.sum(), self.layer)
         yield Statistic(
             "between_minus_within",
-            Tally.of(*(one[:, None, None, None] for one in (apart, rows))),
+            Tally.of(*(part[:, None, None, None] for part in (apart, rows))),
             None,
             Unit.NATS,
             "how much farther heads of different layers are from each other than heads of one "
             "layer; p from layers dealt out at random among heads",
-            p=found.p,
+            p=test.p,
         )
 
     def table_rows(self, corpus: str, weights: str) -> Iterator[Distance | Relative]:

@@ -81,10 +81,10 @@ class Batch:
     @cached_property
     def second(self) -> Tensor:
         """(example, token) tokens of the second text of a pair."""
-        found = torch.zeros(self.real.shape, dtype=torch.bool)
-        for place, one in enumerate(self.pieces):
-            found[place, : len(one)] = torch.from_numpy(one.second)
-        return found.to(self.ids.device)
+        second = torch.zeros(self.real.shape, dtype=torch.bool)
+        for place, text in enumerate(self.pieces):
+            second[place, : len(text)] = torch.from_numpy(text.second)
+        return second.to(self.ids.device)
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -106,7 +106,7 @@ def make_batch(
     pieces: Sequence[Pieces], roles: TokenRoles, pad: int, device: torch.device | str = "cpu"
 ) -> Batch:
     """Pad examples to the longest and look up the role of every token."""
-    length = max(len(one) for one in pieces)
+    length = max(len(text) for text in pieces)
 
     def padded(rows: list[NDArray[np.int64]], fill: int) -> NDArray[np.int64]:
         table = np.full((len(rows), length), fill, dtype=np.int64)
@@ -114,10 +114,10 @@ def make_batch(
             table[place, : len(row)] = row
         return table
 
-    ids = padded([one.ids for one in pieces], pad)
-    sizes = np.array([len(one) for one in pieces])
+    ids = padded([text.ids for text in pieces], pad)
+    sizes = np.array([len(text) for text in pieces])
     real = np.arange(length) < sizes[:, None]
-    special = padded([one.special.astype(np.int64) for one in pieces], 0).astype(bool)
+    special = padded([text.special.astype(np.int64) for text in pieces], 0).astype(bool)
     first = np.zeros_like(real)
     first[:, 0] = True
 
@@ -127,13 +127,13 @@ def make_batch(
     return Batch(
         tuple(pieces),
         tensor(ids),
-        tensor(padded([one.segments for one in pieces], 0)),
+        tensor(padded([text.segments for text in pieces], 0)),
         tensor(real),
         tensor(special),
         tensor(first),
         tensor(roles.separator(ids) & special & ~first),
         tensor(roles.punctuation(ids) & real & ~special & ~first),
         tensor(roles.stop(ids) & real & ~special & ~first),
-        tensor(padded([one.word for one in pieces], -1)),
-        tensor(np.array([bucket_of(one.example.unit) for one in pieces])),
+        tensor(padded([text.word for text in pieces], -1)),
+        tensor(np.array([bucket_of(text.example.unit) for text in pieces])),
     )

@@ -143,9 +143,9 @@ def environment() -> jinja2.Environment:
     )
 
 
-def drawing(one: Picture) -> str:
+def drawing(picture: Picture) -> str:
     """A sentence with its arcs, as SVG."""
-    return environment().get_template("arcs.svg").render(one=one)
+    return environment().get_template("arcs.svg").render(one=picture)
 
 
 def policy(scripts: list[str]) -> str:

@@ -93,8 +93,8 @@ class Task(ABC):
     ) -> list[Pieces]:
         """Tokenize examples; an error where one was cut and no one had asked for it."""
         pieces = model.encode(examples, max_length)
-        for one in pieces:
-            model.check_not_truncated(one, max_length, self.corpus.paths[0])
+        for text in pieces:
+            model.check_not_truncated(text, max_length, self.corpus.paths[0])
         return pieces
 
     @abstractmethod
@@ -163,15 +163,17 @@ class Task(ABC):
 
     def halves(self) -> tuple[Task, Task]:
         """The same task on two halves of its documents, drawn by the hash of their names."""
-        made = []
+        parts = []
         for place in range(2):
             half = copy.copy(self)
             half.half = place
-            half.examples = [one for one in self.examples if bucket_of(one.unit) % 2 == place]
+            half.examples = [
+                example for example in self.examples if bucket_of(example.unit) % 2 == place
+            ]
             if not half.examples:
                 raise InputError("too few examples to cut in two", self.corpus.paths[0])
-            made.append(half)
-        return made[0], made[1]
+            parts.append(half)
+        return parts[0], parts[1]
 
 
 def golds(batch: CaseBatch) -> Tensor:

@@ -36,13 +36,13 @@ class Classification(Task):
     ) -> None:
         super().__init__(name, corpus)
         self.metrics = metrics
-        found = Counter(example.label for example in self.examples)
-        if None in found or "" in found:
+        labels = Counter(example.label for example in self.examples)
+        if None in labels or "" in labels:
             raise InputError("an example has no label; name its column 'label'", corpus.paths[0])
-        self.classes = classes or tuple(sorted(str(label) for label in found))
+        self.classes = classes or tuple(sorted(str(label) for label in labels))
         if len(self.classes) < 2:
             raise InputError(f"only one class ({self.classes[0]!r}) in it", corpus.paths[0])
-        unknown = [str(label) for label in found if label not in self.classes]
+        unknown = [str(label) for label in labels if label not in self.classes]
         if unknown:
             raise InputError(
                 f"label {unknown[0]!r} is not one of {', '.join(self.classes)}", corpus.paths[0]
@@ -54,8 +54,8 @@ class Classification(Task):
         self._check(model)
         pieces = self.encode(model, examples, max_length)
         return [
-            Case(one.example, (one,), float(self.classes.index(str(one.example.label))))
-            for one in pieces
+            Case(text.example, (text,), float(self.classes.index(str(text.example.label))))
+            for text in pieces
         ]
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:

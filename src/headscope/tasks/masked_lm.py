@@ -45,17 +45,17 @@ class MaskedLM(Task):
         if not isinstance(mask, int):
             raise HeadscopeError(f"{model.name}: its tokenizer has no mask token")
         made = []
-        for one in self.encode(model, examples, max_length):
-            words = np.unique(one.word[one.word >= 0])
+        for text in self.encode(model, examples, max_length):
+            words = np.unique(text.word[text.word >= 0])
             if not len(words):
                 continue
             drawn = random.Random(f"{self.seed} {one.example.id}")
             chosen = drawn.sample(words.tolist(), max(1, round(SHARE * len(words))))
-            hidden = np.isin(one.word, chosen)
-            masked = replace(one, ids=np.where(hidden, mask, one.ids))
-            target = np.where(hidden, one.ids, IGNORED)
-            made.append(Case(one.example, (masked,), float(hidden.sum()), target))
-        return made
+            hidden = np.isin(text.word, chosen)
+            masked = replace(text, ids=np.where(hidden, mask, text.ids))
+            target = np.where(hidden, text.ids, IGNORED)
+            cases.append(Case(text.example, (masked,), float(hidden.sum()), target))
+        return cases
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
         logits, wanted = self._logits(model, batch, inputs, times)

@@ -39,16 +39,23 @@ class Similarity(Task):
     ) -> list[Case]:
         texts = [
             text
-            for one in examples
+            for example in examples
             for text in (
-                Example(one.id, text=one.text, words=one.words, document=one.document),
-                Example(one.id, text=one.pair or "", words=one.pair_words, document=one.document),
+                Example(
+                    example.id, text=example.text, words=example.words, document=example.document
+                ),
+                Example(
+                    example.id,
+                    text=example.pair or "",
+                    words=example.pair_words,
+                    document=example.document,
+                ),
             )
         ]
         pieces = self.encode(model, texts, max_length)
         return [
-            Case(one, (first, second), graded(one, self.corpus))
-            for one, first, second in zip(examples, pieces[::2], pieces[1::2], strict=True)
+            Case(example, (first, second), graded(example, self.corpus))
+            for example, first, second in zip(examples, pieces[::2], pieces[1::2], strict=True)
         ]
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
@@ -92,7 +99,10 @@ class Regression(Task):
                 "(headscope finetune)"
             )
         pieces = self.encode(model, examples, max_length)
-        return [Case(one.example, (one,), graded(one.example, self.corpus)) for one in pieces]
+        return [
+            Case(example.example, (example,), graded(example.example, self.corpus))
+            for example in pieces
+        ]
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
         logits: Tensor = model.whole(**inputs).logits

@@ -204,14 +204,14 @@ class Ink:
     def others(self) -> Measures:
         """What is as dark and belongs to neither columns nor diagonal? Uses up the ink."""
         band(self.ink, NEAR).mul_(self.tokens.outside)
-        found = self.ink.amax(-1)
-        known = torch.maximum(self.most, self.near).clamp_min(TINY)
-        yield "else", found / self.largest
-        yield from self._above("else", found, known, {"1.0": 1.0, "0.8": 0.8, "0.6": 0.6})
-        yield from self._above("else", found, self.most, {"to_column": 0.8})
-        yield from self._above("else", found, self.near, {"to_line": 0.8})
-        yield from self._above("else", found, self.dark_row, {"dark": 0.5})
-        yield "else_less", (found - known) / self.dark_row
+        darkest = self.ink.amax(-1)
+        explained = torch.maximum(self.most, self.near).clamp_min(TINY)
+        yield "else", darkest / self.largest
+        yield from self._above("else", darkest, explained, {"1.0": 1.0, "0.8": 0.8, "0.6": 0.6})
+        yield from self._above("else", darkest, self.most, {"to_column": 0.8})
+        yield from self._above("else", darkest, self.near, {"to_line": 0.8})
+        yield from self._above("else", darkest, self.dark_row, {"dark": 0.5})
+        yield "else_less", (darkest - explained) / self.dark_row
         yield "else_weight", (1 - self.column_weight - self.weight).clamp_min(0)
 
 

@@ -133,13 +133,13 @@ class Importance(CaseExperiment):
         names, member = np.unique([case.example.unit for case in self.cases], return_inverse=True)
         if len(names) < 2:
             return float("nan")
-        rng, found = np.random.default_rng(self.seed), []
+        rng, correlations = np.random.default_rng(self.seed), []
         for _ in range(SPLITS):
             half = rng.permutation(len(names)) < len(names) // 2
             parts = [self.sizes[half[member] == side].mean(0)[None] for side in (True, False)]
             one, other = (self._compared(part)[0] for part in parts)
-            found.append(stats.spearmanr(one, other).statistic)
-        return float(np.mean(found))
+            correlations.append(stats.spearmanr(one, other).statistic)
+        return float(np.mean(correlations))
 
 
 def statistic(sizes: Floats, buckets: list[int], layout: Layout) -> Statistic:

@@ -43,30 +43,30 @@ def survey(
     inputs: Inputs = Inputs.TEXTS,
 ) -> Survey:
     """One look over a corpus before the model sees it: sizes, annotation, facts, bad input."""
-    found = Survey(settings.conventions)
+    surveyed = Survey(settings.conventions)
     counting = any(Needs.FREQUENCIES in kind.needs for kind in kinds)
     if counting:
-        found.frequencies = frequencies_from(settings.frequencies)
+        surveyed.frequencies = frequencies_from(settings.frequencies)
     asked = {
         kind.name: kind.corpus_facts(settings.options_of(kind), settings.conventions)
         for kind in kinds
     }
-    found.facts = {name: facts for name, facts in asked.items() if facts is not None}
+    surveyed.facts = {name: facts for name, facts in asked.items() if facts is not None}
     for shard in shards(model, corpus, settings, inputs):
         for pieces in shard:
             model.check_not_truncated(pieces, settings.max_length, corpus.paths[0])
             if counting:
-                found.frequencies.count(pieces.words)
-        found.count(shard)
-    if not found.examples:
+                surveyed.frequencies.count(pieces.words)
+        surveyed.count(shard)
+    if not surveyed.examples:
         chosen = f" with a document like {corpus.documents!r}" if corpus.documents else ""
         raise InputError(f"no examples{chosen} in it", corpus.paths[0])
-    if found.cut:
+    if surveyed.cut:
         progress.say(
-            f"{corpus.name}: {found.cut:,} of {found.examples:,} {inputs} are cut to "
-            f"{settings.max_length} pieces; {found.lost:,} pieces are not seen"
+            f"{corpus.name}: {surveyed.cut:,} of {surveyed.examples:,} {inputs} are cut to "
+            f"{settings.max_length} pieces; {surveyed.lost:,} pieces are not seen"
         )
-    return found
+    return surveyed
 
 
 def shards(
@@ -133,16 +133,16 @@ class Pass:
     def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
         """The texts of a shard by like length."""
         places = plan_batches([len(pieces) for pieces in shard], self.settings.budget)
-        return [[shard[place] for place in some] for some in places]
+        return [[shard[place] for place in batch] for batch in places]
 
     def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> ShardResult:
         """Watch a model read some batches."""
-        shard = [pieces for some in batches.items for pieces in some]
+        shard = [pieces for texts in batches.items for pieces in texts]
         watching = Watching(self, shard)
         with model.watch(*watching.watchers, norm_weighted=self.settings.norm_weighted) as tap:
-            for some in batches:
-                tap.forward(model.batch(some))
-                self.progress.advance(len(some))
+            for texts in batches:
+                tap.forward(model.batch(texts))
+                self.progress.advance(len(texts))
         result = watching.collect()
         result.counts["examples"] = len(shard)
         return result
@@ -174,8 +174,8 @@ class Pass:
 class Watching:
     """The analyses of a pass at work on one shard."""
 
-    def __init__(self, one: Pass, shard: list[Pieces]) -> None:
-        self.model, self.analyses, self.maps = one.model, one.start(), Maps(shard)
+    def __init__(self, each: Pass, shard: list[Pieces]) -> None:
+        self.model, self.analyses, self.maps = each.model, each.start(), Maps(shard)
         for analysis in self.analyses:
             analysis.begin_shard(shard)
 
@@ -199,8 +199,8 @@ class Watching:
 def forecast(passes: list[Pass]) -> str:
     """What will be done and how long it will take, said beforehand."""
     first = passes[0]
-    texts = sum(one.survey.examples for one in passes)
-    pieces = sum(one.survey.pieces for one in passes)
-    seconds = sum(one.seconds() for one in passes)
+    texts = sum(each.survey.examples for each in passes)
+    pieces = sum(each.survey.pieces for each in passes)
+    seconds = sum(each.seconds() for each in passes)
     shape = f"{first.model.layers} x {first.model.heads} heads of {first.model.name}"
     return f"{shape} on {texts:,} texts ({pieces:,} pieces): about {duration(seconds)}"

@@ -129,21 +129,21 @@ def _comparison(measure: Measure, mass: Heads, rests: set[tuple[int, int]]) -> s
     """The mean of heads that rest and of others, and whether it goes with how much they rest."""
     places = [at for at in mass if at in measure.values]
     values = np.array([measure.values[at] for at in places])
-    told = np.abs(values - measure.even) if measure.size else values
+    sizes = np.abs(values - measure.even) if measure.size else values
     resting = np.array([at in rests for at in places])
     name = f"Size of the {measure.name}" if measure.size else measure.name.capitalize()
     parts = [
-        f"{told[some].mean():.3g} on average for heads that {do}"
+        f"{sizes[some].mean():.3g} on average for heads that {do}"
         for some, do in ((resting, "rest"), (~resting, "do not"))
         if some.any()
     ]
-    found = rank_correlation(np.array([mass[at] for at in places]), told)
-    if found is None:
+    correlation = rank_correlation(np.array([mass[at] for at in places]), sizes)
+    if correlation is None:
         return f"{name}: {', '.join(parts)}."
-    clear = "" if found.low > 0 or found.high < 0 else " (its interval includes 0)"
+    clear = "" if correlation.low > 0 or correlation.high < 0 else " (its interval includes 0)"
     return (
         f"{name}: {', '.join(parts)}; Spearman's correlation with the attention to specials "
-        f"{found}{clear}."
+        f"{correlation}{clear}."
     )
 
 
