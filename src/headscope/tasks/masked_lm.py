@@ -44,12 +44,12 @@ class MaskedLM(Task):
         mask = model.tokenizer.mask_token_id
         if not isinstance(mask, int):
             raise HeadscopeError(f"{model.name}: its tokenizer has no mask token")
-        made = []
+        cases = []
         for text in self.encode(model, examples, max_length):
             words = np.unique(text.word[text.word >= 0])
             if not len(words):
                 continue
-            drawn = random.Random(f"{self.seed} {one.example.id}")
+            drawn = random.Random(f"{self.seed} {text.example.id}")
             chosen = drawn.sample(words.tolist(), max(1, round(SHARE * len(words))))
             hidden = np.isin(text.word, chosen)
             masked = replace(text, ids=np.where(hidden, mask, text.ids))
