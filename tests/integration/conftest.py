@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headscope.cli import main
+from headscope.cli.main import main
 
 
 @pytest.fixture

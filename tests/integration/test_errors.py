@@ -194,7 +194,7 @@ def test_wrong_usage(run: Run, model: Path, corpus: Path, tmp_path: Path) -> Non
     result = run("scan", model, corpus, "-o", tmp_path / "run", "--dtype", "int8")
     assert_one_sentence(*result, "dtype 'int8' is not")
     result = run("scan", model, corpus, "-o", tmp_path / "run", "--device", "nonsense")
-    assert_one_sentence(*result, "cannot be loaded")
+    assert_one_sentence(*result, "device 'nonsense' cannot be used here")
     result = run("scan", model, corpus, "-o", tmp_path / "run", "--frequencies", "moon")
     assert_one_sentence(*result, "frequencies come from")
     result = run("report", tmp_path)
