@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from headscope.model import Model
 
+collect_ignore = ["plugins"]  # a package of its own: importing it would register its analysis
+
 
 def pytest_collection_finish() -> None:
     """One thread for torch, if the tests import it: two test processes share two cores."""

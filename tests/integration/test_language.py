@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from headscope import Settings, read, scan
+from headscope._util.naming import head_name
 from headscope._util.progress import NoProgress
 from headscope.analyses import choose
 from headscope.analyses._linking.facts import LinkFacts
@@ -250,10 +251,30 @@ def test_several_languages_in_one_table(minilm: Model, data: Path) -> None:
         assert sum(cell.strong for cell in numbers) == held
         assert len(numbers) == asked
         assert asked == sum(isinstance(cell, Cell) for cell in table[str(relation)])
-    assert kept.rows
     assert not list(
         across_corpora([scan(minilm, corpora[0], only=["focus"], progress=NoProgress())])
     )
+
+
+def test_heads_that_keep_their_role_across_corpora(minilm: Model) -> None:
+    """The same texts under two names: every syntactic head keeps its roles."""
+    corpora = read("tour"), replace(read("tour"), name="again")
+    settings = Settings(min_count=20)
+    results = scan(
+        minilm, *corpora, only=["dependencies"], settings=settings, progress=NoProgress()
+    )
+    (section,) = across_corpora([results])
+    (kept,) = section.below
+    roles = head_roles(results, "again")
+    assert roles
+    assert {tuple(map(str, row[:3])) for row in kept.rows} == {
+        (head_name(*role.place), role.row.group, role.row.direction) for role in roles
+    }
+    for *_, count, first, second in kept.rows:
+        assert count == "2 of 2"
+        assert first == second
+        assert isinstance(first, Cell)
+        assert first.strong
 
 
 def test_labels_of_the_literature(tour: RunResults) -> None:
