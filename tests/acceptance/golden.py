@@ -12,11 +12,8 @@ are kept, besides what an analysis says of itself.
 from __future__ import annotations
 
 import json
-import os
 import re
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -29,6 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import load_file, save_file
+
+from tests.acceptance.commands import run_headscope
 
 GOLDEN = Path(__file__).parent / "golden"
 FACTS = GOLDEN / "golden.json"
@@ -112,19 +111,10 @@ class Bench:
                 lines = ["text,label", *(f'"{text}",{label}' for text, label in MOVIES)]
                 (self.folder / "movies.csv").write_text("\n".join(lines), encoding="utf-8")
             words = (RUNS | READERS)[verb].split()
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            done = subprocess.run(
-                [sys.executable, "-m", "headscope", *words],
-                cwd=self.folder,
-                env=os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = run_headscope(words, self.folder)
             if done.returncode:
                 raise RuntimeError(f"headscope {' '.join(words)}: {done.stderr[-2000:]}")
-            self.seconds[verb] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            self.seconds[verb] = done.seconds
             self._said[verb] = done.stdout
         return self._said[verb]
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +11,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.acceptance.commands import Completed, run_headscope
+
 SAMPLE = Path(__file__).parents[1] / "plugins" / "sample"
 PAIRS = "id\tsentence1\tsentence2\tscore\n" + "".join(
     f"{n}\tThe cat sat {n}.\tA cat sat down {n}.\t{n % 6}\n" for n in range(12)
 )
 pytestmark = pytest.mark.xdist_group("plugins")
 
-Headscope = Callable[..., "subprocess.CompletedProcess[str]"]
+Headscope = Callable[..., Completed]
 
 
 def declare(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
@@ -42,14 +41,9 @@ def headscope(tmp_path_factory: pytest.TempPathFactory) -> Headscope:
     declare(site, "headscope_sample", project["entry-points"])
     (site / "broken_plugin.py").write_text("raise RuntimeError('not today')\n")
     declare(site, "broken_plugin", {"headscope.analyses": {"broken": "broken_plugin"}})
-    paths = [str(SAMPLE), str(site), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "headscope", *arguments]
-        done = subprocess.run(
-            command, cwd=home, env=environment, capture_output=True, text=True, check=False
-        )
+    def run(*arguments: str) -> Completed:
+        done = run_headscope(list(arguments), home, [SAMPLE, site])
         assert done.returncode == 0, done.stderr
         return done
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.acceptance.commands import run_headscope, run_python
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,15 +22,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 def test_the_python_snippet_runs(tmp_path: Path) -> None:
     (snippet,) = blocks(README, "python")
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", snippet],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(snippet, tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report.html").exists()
     assert (tmp_path / "look.html").exists()
@@ -54,16 +45,14 @@ def commands() -> list[tuple[str, str]]:
     return lines
 
 
-def test_verbs_and_options_that_are_named_exist() -> None:
+def test_verbs_and_options_that_are_named_exist(tmp_path: Path) -> None:
     """Options are looked up in the help of their verb."""
     shown: dict[str, str] = {}
     for name, line in commands():
         words = [word.strip("[]") for word in shlex.split(line.split("   ")[0], comments=True)]
         verb = next((word for word in words[1:] if not word.startswith("-")), "")
         if verb not in shown:
-            command = [sys.executable, "-m", "headscope", verb, "--help"]
-            wide = os.environ | {"COLUMNS": "200"}
-            done = subprocess.run(command, env=wide, capture_output=True, text=True, check=False)
+            done = run_headscope([verb, "--help"], tmp_path)
             assert done.returncode == 0, f"{name}: headscope {verb}"
             shown[verb] = done.stdout
         for option in re.findall(r"--[a-z-]+", line):
