@@ -72,7 +72,7 @@ class Screen:
             table.add_column(
                 Text(column[0]),
                 justify="right" if place > 1 and not breaks else "left",
-                no_wrap=framed and not breaks,
+                no_wrap=(framed or place == 0) and not breaks,  # names stay whole
                 overflow="fold",
             )
         for row in zip(*(column[1:] for column in cells), strict=True):
