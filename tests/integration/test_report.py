@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +47,7 @@ DRAWN = """() => {
 }"""
 TABLE = "~ .scroll table"
 """The table of an analysis, after its heading."""
+PLACE = ("tour", "trained", "dependencies")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 
@@ -308,6 +311,18 @@ def test_a_terminal_shows_tables_whole(demo: RunResults, width: int) -> None:
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)
-    for row in relations(demo, "tour", "trained", "dependencies"):
-        cells = [str(cell) for cell in row.cells]
-        assert any(all(cell in line for cell in cells) for line in lines)
+    rows = [[str(cell) for cell in row.cells] for row in relations(demo, *PLACE)]
+    starts = [_row_start(lines, cells) for cells in rows]
+    assert starts == sorted(starts)
+    for cells, start, end in zip(rows, starts, [*starts[1:], None], strict=True):
+        if width == 200:  # a row is a line
+            assert all(cell in lines[start] for cell in cells)
+        shown = Counter(" ".join(lines[start:end]).split())  # cells may be broken into lines
+        assert Counter(" ".join(cells).split()) <= shown
+
+
+def _row_start(lines: list[str], cells: list[str]) -> int:
+    """The line in which a row begins: with its relation and its count."""
+    relation, count = re.escape(cells[0].removesuffix(" *")), re.escape(cells[1])
+    begin = re.compile(rf"[│ ]*{relation}(?: \*)?[│ ]+{count}[│ ]")
+    return next(number for number, line in enumerate(lines) if begin.match(line))

@@ -166,7 +166,7 @@ def test_ctrl_c_is_one_sentence_and_resumes(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, messages = process.communicate()
     assert process.returncode == 130, messages
-    assert messages.strip().endswith("interrupted; the same command goes on where it stopped")
+    assert messages.strip().endswith("interrupted; the same command resumes where it stopped")
     assert "Traceback" not in messages
     assert out == ""
     assert left_over(run) == []
