@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING
 
 from headscope._util.lazy import attach
 
-if TYPE_CHECKING:
-    pass
-
 _NAMES = {
     "_util.progress": "NoProgress Progress",
     "analyses.base": "Analysis Arc Inputs Needs Scene analysis describe_class option",

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.model.attention import ANY, Largest, Request, View
-
-if TYPE_CHECKING:
-    pass
 
 
 @analysis("confidence")

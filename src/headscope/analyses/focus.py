@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, OURS, RoleRule
 from headscope.model.attention import ANY, Entropy, Request, View
-
-if TYPE_CHECKING:
-    pass
 
 ROWS = (
     ("entropy", Unit.NATS, "mean entropy of the attention rows", "entropy of all rows"),

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, RoleRule
 from headscope.model.attention import Band, Request, View
-
-if TYPE_CHECKING:
-    pass
 
 WIDTH = 8
 OFFSETS = tuple(f"{offset:+d}" if offset else "0" for offset in range(-WIDTH, WIDTH + 1))

@@ -25,7 +25,7 @@ def make_glue(request: TaskRequest) -> Task:
     """One of GLUE's tasks, from its TSV files or from the hub."""
     name = request.data.lower()
     if name not in GLUE_TASKS:
-        near = did_you_mean(f"glue/{name}", [f"glue/{known}" for known in GLUE_TASKS])
+        near = did_you_mean(name, GLUE_TASKS)
         raise HeadscopeError(f"GLUE has no task {name!r}{near} (it has {', '.join(GLUE_TASKS)})")
     corpus = read(f"glue/{name}", part=request.part, glue_dir=request.glue_dir, limit=request.limit)
     metrics, classes = METRICS.get(name, (ACCURACY,)), GLUE_TASKS[name].classes
