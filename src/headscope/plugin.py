@@ -12,6 +12,176 @@ from typing import TYPE_CHECKING
 
 from headscope._util.lazy import attach
 
+if TYPE_CHECKING:
+    from headscope._util.progress import NoProgress, Progress
+    from headscope.analyses.base import (
+        Analysis,
+        Arc,
+        Inputs,
+        Needs,
+        Scene,
+        analysis,
+        describe_class,
+        option,
+    )
+    from headscope.cli.app import verb
+    from headscope.corpus import Annotation, Corpus, Example, Frame, Link, Mention, Pieces, read
+    from headscope.corpus.readers import reader
+    from headscope.errors import HeadscopeError, InputError, ModelError
+    from headscope.evidence import (
+        HEADS,
+        BestHead,
+        Exemplar,
+        Exemplars,
+        HeadRow,
+        Int32,
+        Layout,
+        Mean,
+        RoleRule,
+        Statistic,
+        Table,
+        Tally,
+        Unit,
+    )
+    from headscope.experiments.base import Experiment, run_study, versions
+    from headscope.model import Adapter, Batch, Model, Route, Top, disable, load
+    from headscope.model import register as register_adapter
+    from headscope.model.attention import (
+        ANY,
+        SELF,
+        At,
+        Band,
+        Best,
+        Block,
+        Entropy,
+        Kind,
+        Largest,
+        LargestFrom,
+        MapWatcher,
+        Mass,
+        Norms,
+        Received,
+        Request,
+        Rows,
+        Seen,
+        Site,
+        View,
+        Visible,
+        Watcher,
+    )
+    from headscope.report.charts import Chart, datum, head_datum, heat_map
+    from headscope.report.sections import (
+        Cell,
+        Section,
+        analysis_section,
+        card_lines,
+        run_sections,
+        summary_lines,
+    )
+    from headscope.runs import (
+        DataRecord,
+        ModelRecord,
+        ResultBuilder,
+        RunFolder,
+        RunResults,
+        Study,
+        TaskRecord,
+    )
+    from headscope.tasks import Case, CaseBatch, Task
+    from headscope.tasks.registry import TaskRequest, register_task
+
+__all__ = [
+    "ANY",
+    "HEADS",
+    "SELF",
+    "Adapter",
+    "Analysis",
+    "Annotation",
+    "Arc",
+    "At",
+    "Band",
+    "Batch",
+    "Best",
+    "BestHead",
+    "Block",
+    "Case",
+    "CaseBatch",
+    "Cell",
+    "Chart",
+    "Corpus",
+    "DataRecord",
+    "Entropy",
+    "Example",
+    "Exemplar",
+    "Exemplars",
+    "Experiment",
+    "Frame",
+    "HeadRow",
+    "HeadscopeError",
+    "InputError",
+    "Inputs",
+    "Int32",
+    "Kind",
+    "Largest",
+    "LargestFrom",
+    "Layout",
+    "Link",
+    "MapWatcher",
+    "Mass",
+    "Mean",
+    "Mention",
+    "Model",
+    "ModelError",
+    "ModelRecord",
+    "Needs",
+    "NoProgress",
+    "Norms",
+    "Pieces",
+    "Progress",
+    "Received",
+    "Request",
+    "ResultBuilder",
+    "RoleRule",
+    "Route",
+    "Rows",
+    "RunFolder",
+    "RunResults",
+    "Scene",
+    "Section",
+    "Seen",
+    "Site",
+    "Statistic",
+    "Study",
+    "Table",
+    "Tally",
+    "Task",
+    "TaskRecord",
+    "TaskRequest",
+    "Top",
+    "Unit",
+    "View",
+    "Visible",
+    "Watcher",
+    "analysis",
+    "analysis_section",
+    "card_lines",
+    "datum",
+    "describe_class",
+    "disable",
+    "head_datum",
+    "heat_map",
+    "load",
+    "option",
+    "read",
+    "reader",
+    "register_adapter",
+    "register_task",
+    "run_sections",
+    "run_study",
+    "summary_lines",
+    "verb",
+    "versions",
+]
 _NAMES = {
     "_util.progress": "NoProgress Progress",
     "analyses.base": "Analysis Arc Inputs Needs Scene analysis describe_class option",
@@ -35,10 +205,9 @@ _NAMES = {
 _MODULES = {
     name: f"headscope.{module}" for module, names in _NAMES.items() for name in names.split()
 }
-__all__ = sorted([*_MODULES, "register_adapter"])  # noqa: PLE0605  # a list, by sorted()
 
 if not TYPE_CHECKING:  # a type checker must not accept every name
-    _lazy, __dir__ = attach(__name__, _MODULES)
+    _lazy, _ = attach(__name__, _MODULES)
 
     def __getattr__(name: str) -> object:
         if name == "register_adapter":
@@ -46,3 +215,7 @@ if not TYPE_CHECKING:  # a type checker must not accept every name
 
             return register
         return _lazy(name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
