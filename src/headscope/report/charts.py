@@ -323,5 +323,5 @@ def spec(drawing: Drawing) -> dict[str, Any]:
         drawing.configure_view(strokeOpacity=0)
         .configure_axis(grid=False, labelFontSize=11, titleFontSize=11)
         .configure_legend(labelFontSize=11, titleFontSize=11)
-        .to_dict()
+        .to_dict(validate=False)
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
+from numpy.typing import NDArray
 
 from headscope._util.naming import head_name
 from headscope.evidence import HEADS, HeadRow, RoleRule
@@ -81,17 +81,17 @@ def _earned(
         if _is_about(rule, row)
     ]
     freedom = _freedom(results, corpus, weights)
-    tested = [(row, p) for row in rows if (p := _chance(rule, row, freedom)) is not None]
+    tested = [row for row in rows if row.low is not None]
     if not tested:
         return []
     confirmed = set()
     if rule.confirmed_by:
         others = results.rows(HEADS, statistic=rule.confirmed_by, **place)
         confirmed = {_cell(row) for row in others if row.sure}
-    chances = benjamini_hochberg(np.array([p for _, p in tested]))
+    chances = benjamini_hochberg(_chances(rule, tested, freedom))
     roles = [
         HeadRole(analysis, rule, row, float(q))
-        for (row, _), q in zip(tested, chances, strict=True)
+        for row, q in zip(tested, chances, strict=True)
         if q < ALPHA
         and (_cell(row) in confirmed if rule.confirmed_by else row.q is None or row.sure)
     ]
@@ -113,17 +113,20 @@ def _freedom(results: RunResults, corpus: str, weights: str) -> float:
     return float("inf")
 
 
-def _chance(rule: RoleRule, row: HeadRow, freedom: float) -> float | None:
-    """The one-sided p of a value that is not above the threshold, by its interval's lower half;
-    None where there are too few documents for an interval.
+def _chances(rule: RoleRule, rows: list[HeadRow], freedom: float) -> NDArray[np.float64]:
+    """(row,) the one-sided p of a value that is not above the threshold, by the lower half of its
+    interval.
     """
-    if row.low is None:
-        return None
-    least = rule.threshold
+    from scipy import stats
+
+    value = np.array([row.value for row in rows])
+    least = np.full(len(rows), rule.threshold)
     if rule.margin:
-        least = max(least, (row.baseline or 0.0) + rule.margin)
-    error = max(row.value - row.low, 1e-9) / scipy.stats.t.ppf(0.975, freedom)
-    return float(scipy.stats.t.sf((row.value - least) / error, freedom))
+        baseline = np.array([row.baseline or 0.0 for row in rows])
+        least = np.maximum(least, baseline + rule.margin)
+    half = np.maximum(value - np.array([row.low for row in rows], dtype=float), 1e-9)
+    error = half / stats.t.ppf(0.975, freedom)
+    return np.asarray(stats.t.sf((value - least) / error, freedom))
 
 
 def _cell(row: HeadRow) -> tuple[str | int | None, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
@@ -23,13 +23,13 @@ import vl_convert
 from headscope._util.atomic import write_text
 from headscope.report.arcs import Picture
 from headscope.report.catalogue import load_sections
-from headscope.report.charts import map_chart, spec
+from headscope.report.charts import Chart, map_chart, spec
 from headscope.report.head_cards import head_cards, striking_cards
 from headscope.report.model_summary import model_summary
 from headscope.report.numbers import COLUMNS
 from headscope.report.sections import Section, run_sections
 from headscope.report.views import CorpusView, views
-from headscope.runs import RunResults
+from headscope.runs import AnalysisRecord, RunResults
 
 Json = dict[str, Any]
 """What the page's script reads."""
@@ -50,17 +50,17 @@ def sections_of(results: list[RunResults]) -> list[Section]:
 def render(results: list[RunResults]) -> str:
     """The page of some runs: experiments, then what the heads of each model do."""
     experiments, shown = sections_of(results), views(results)
-    data = [_view_data(view, results) for view in shown]
+    parts = [_view_parts(number, view, results) for number, view in enumerate(shown)]
     return page(
         "report.html",
         {
-            "views": data,
+            "views": [data for data, _ in parts],
             "map": spec(map_chart()),
             "extra": [chart.spec() for section in experiments for chart in section.charts],
         },
         title=shown[0].title if shown else experiments[0].title,
         experiments=list(zip(_first_charts(experiments), experiments, strict=False)),
-        sections=[_view_section(number, view, results) for number, view in enumerate(shown)],
+        sections=[section for _, section in parts],
     )
 
 
@@ -69,45 +69,45 @@ def _first_charts(sections: list[Section]) -> list[int]:
     return [0, *accumulate(len(section.charts) for section in sections)]
 
 
-def _view_data(view: CorpusView, results: list[RunResults]) -> Json:
-    """What the script needs of a view."""
-    cards = head_cards(view, results)
-    return {
-        "charts": [chart.spec() for _, _, charts in view.charts() for chart in charts],
-        "maps": view.maps(),
+def _view_parts(number: int, view: CorpusView, results: list[RunResults]) -> tuple[Json, Json]:
+    """What the script and the template need of a view."""
+    cards, maps, analyses = head_cards(view, results), view.maps(), list(view.charts())
+    data = {
+        "charts": [chart.spec() for _, _, charts in analyses for chart in charts],
+        "maps": maps,
         "table": view.table(),
         "headlines": [line.text for line in view.headlines],
         "title": view.title,
         "cards": {name: card.lines for name, card in cards.items() if card.lines},
     }
-
-
-def _view_section(number: int, view: CorpusView, results: list[RunResults]) -> Json:
-    """What the template needs of a view."""
-    analyses, first = [], 0
-    for analysis, section, charts in view.charts():
-        own = section.pictures if section is not None else None
-        pictures = view.pictures(analysis.analysis) if own is None else own
-        analyses.append(
-            {
-                "name": analysis.analysis,
-                "about": analysis.about,
-                "details": analysis.details,
-                "section": section,
-                "pictures": pictures,
-                "charts": charts,
-                "first": first,
-            }
-        )
-        first += len(charts)
-    return {
+    section = {
         "number": number,
         "view": view,
-        "analyses": analyses,
-        "maps": bool(view.maps()),
+        "analyses": list(_analysis_sections(view, analyses)),
+        "maps": bool(maps),
         "summary": model_summary(view, results),
-        "cards": striking_cards(view, head_cards(view, results)),
+        "cards": striking_cards(view, cards),
     }
+    return data, section
+
+
+def _analysis_sections(
+    view: CorpusView, analyses: list[tuple[AnalysisRecord, Section | None, list[Chart]]]
+) -> Iterator[Json]:
+    """What the template needs of each analysis."""
+    first = 0
+    for analysis, section, charts in analyses:
+        own = section.pictures if section is not None else None
+        yield {
+            "name": analysis.analysis,
+            "about": analysis.about,
+            "details": analysis.details,
+            "section": section,
+            "pictures": view.pictures(analysis.analysis) if own is None else own,
+            "charts": charts,
+            "first": first,
+        }
+        first += len(charts)
 
 
 def look_page(title: str, heads: int, text: Json) -> str:
