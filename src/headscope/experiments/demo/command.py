@@ -40,7 +40,7 @@ def demo_verb(
         screen.line(text)
     for card in striking_cards(view, head_cards(view, runs))[:SHOWN]:
         screen.line(f"{card.title}. {card.lines[0]}")
-    screen.path(page)
     screen.line(f"next: headscope roles {out}")
     screen.line("next: headscope look minilm 'The cat that we fed sat down.'")
     screen.line("next: headscope scan MODEL DATA -o run")
+    screen.path(page)
