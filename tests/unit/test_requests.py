@@ -170,7 +170,7 @@ def test_words_are_answered_as_their_own_maps_would(causal: bool) -> None:
         assert request.words is not None
         fast = answer(view, attention.weights, request)
         block = attention.word_block(request.words)
-        slow = visit(request, view, 2, lambda block=block: [block])  # type: ignore[misc]
+        slow = visit(request, view, 2, lambda block=block: [block])  # type: ignore[misc]  # binds the loop's block
         try:
             assert_same(fast, slow)
         except AssertionError as error:

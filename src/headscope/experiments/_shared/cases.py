@@ -11,8 +11,8 @@ from headscope._util.progress import Progress
 from headscope.analyses import describe_class
 from headscope.corpus import BUCKETS, bucket_of
 from headscope.evidence import Layout, ShardResult, Statistic
-from headscope.experiments._shared.identity import model_record, task_record
-from headscope.experiments.base import Experiment, versions
+from headscope.experiments._shared.identity import task_study
+from headscope.experiments.base import Experiment
 from headscope.experiments.scan.gather import corpus_record
 from headscope.model import Model
 from headscope.runs import ResultBuilder, RunFolder, Study, run
@@ -49,13 +49,7 @@ class CaseExperiment(Experiment):
     def study(self) -> Study:
         """What identifies the experiment."""
         options = self.options() | {"max_length": self.max_length, "seed": self.seed}
-        return Study(
-            model_record(self.model),
-            versions(),
-            options,
-            experiment=self.name,
-            task=task_record(self.task),
-        )
+        return task_study(self.name, self.model, self.task, options)
 
     def prepare(self, progress: Progress) -> None:
         """Encode the cases."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headscope.corpus import Corpus
+from headscope.experiments.base import versions
 from headscope.model import Model
-from headscope.runs import DataRecord, ModelRecord, TaskRecord
+from headscope.runs import DataRecord, ModelRecord, Study, TaskRecord
 from headscope.tasks import Task
 
 
@@ -16,6 +19,11 @@ def model_record(model: Model) -> ModelRecord:
 def data_record(corpus: Corpus, part: str | None = None) -> DataRecord:
     """What identifies a corpus, and which part of the data it is."""
     return DataRecord(**corpus.describe(), part=part)
+
+
+def task_study(name: str, model: Model, task: Task, options: dict[str, Any]) -> Study:
+    """What identifies an experiment with one model on one task."""
+    return Study(model_record(model), versions(), options, experiment=name, task=task_record(task))
 
 
 def task_record(task: Task) -> TaskRecord:

@@ -20,11 +20,11 @@ from headscope.evidence.interval import benjamini_hochberg
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Paired, Resamples
 from headscope.evidence.sequential import Decider, Verdict, final_verdict
-from headscope.experiments._shared.identity import model_record, task_record
+from headscope.experiments._shared.identity import task_study
 from headscope.experiments._shared.mean_outputs import average_head_outputs
 from headscope.experiments.ablation.tables import ABLATION, AblationRow, AblationSummary
 from headscope.experiments.ablation.variants import Variant, chosen_sets, every_head_and_layer
-from headscope.experiments.base import Experiment, versions
+from headscope.experiments.base import Experiment
 from headscope.model import (
     Model,
     Replacement,
@@ -85,13 +85,7 @@ class Ablation(Experiment):
             "heads": list(self.heads) if self.heads else None,
             "budget": asdict(self.decider) if self.decider else None,
         }
-        return Study(
-            model_record(self.model),
-            versions(),
-            options,
-            experiment=self.name,
-            task=task_record(self.task),
-        )
+        return task_study(self.name, self.model, self.task, options)
 
     def prepare(self, progress: Progress) -> None:
         """Encode the examples and cut them into shards."""

@@ -74,7 +74,7 @@ class Request:
             return False
         if not hasattr(self, "__dataclass_fields__"):
             return self is other
-        names = [part.name for part in fields(self)]  # type: ignore[arg-type]
+        names = [part.name for part in fields(self)]  # type: ignore[arg-type]  # checked above
         return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
 
 
