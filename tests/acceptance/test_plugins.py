@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,7 +19,18 @@ PAIRS = "id\tsentence1\tsentence2\tscore\n" + "".join(
 )
 pytestmark = pytest.mark.xdist_group("plugins")
 
-Headscope = Callable[..., Completed]
+
+@dataclass(frozen=True)
+class Headscope:
+    """The command line with the sample installed, in a folder of its own."""
+
+    home: Path
+    paths: list[Path]
+
+    def __call__(self, *arguments: str) -> Completed:
+        done = run_headscope(list(arguments), self.home, self.paths)
+        assert done.returncode == 0, done.stderr
+        return done
 
 
 def declare(folder: Path, name: str, groups: dict[str, dict[str, str]]) -> None:
@@ -42,28 +53,17 @@ def headscope(tmp_path_factory: pytest.TempPathFactory) -> Headscope:
     (site / "broken_plugin.py").write_text("raise RuntimeError('not today')\n")
     declare(site, "broken_plugin", {"headscope.analyses": {"broken": "broken_plugin"}})
 
-    def run(*arguments: str) -> Completed:
-        done = run_headscope(list(arguments), home, [SAMPLE, site])
-        assert done.returncode == 0, done.stderr
-        return done
-
+    run = Headscope(home, [SAMPLE, site])
     (home / "pairs.tsv").write_text(PAIRS, encoding="utf-8")
     (home / "poems.verses").write_text("Rose, oh pure\n\nA rose is a rose\n" * 8, encoding="utf-8")
     run("scan", "minilm", "tour", "--only", "reach,focus", "--reach-cap", "9", "-o", "scan")
     run("word-order", "minilm", "tour", "--limit", "6", "-o", "order")
     run("report", "order", "scan", "-o", "page.html")
-    headscope_run: Headscope = run
-    headscope_run.home = home  # type: ignore[attr-defined]  # where it runs
-    return headscope_run
-
-
-def home_of(headscope: Headscope) -> Path:
-    home: Path = headscope.home  # type: ignore[attr-defined]  # set by the fixture
-    return home
+    return run
 
 
 def test_an_analysis_reaches_the_run_folder(headscope: Headscope) -> None:
-    folder = home_of(headscope) / "scan"
+    folder = headscope.home / "scan"
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert record["units"]["tokens"]["axis"] == "tokens away"
     assert record["study"]["options"]["options"]["reach"] == {"cap": 9}
@@ -77,10 +77,11 @@ def test_an_analysis_reaches_the_run_folder(headscope: Headscope) -> None:
 
 
 def test_an_analysis_reaches_the_page_and_the_cards(headscope: Headscope) -> None:
-    page = (home_of(headscope) / "scan" / "report.html").read_text(encoding="utf-8")
+    page = (headscope.home / "scan" / "report.html").read_text(encoding="utf-8")
     assert re.search(r"<h2[^>]*>Reach</h2>", page)
     assert "tokens away" in page
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    (payload,) = re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)
+    data = json.loads(payload)
     cards = data["views"][0]["cards"]
     assert any("tokens away on average" in line for lines in cards.values() for line in lines)
     roles = json.loads(headscope("roles", "scan", "--json").stdout)
@@ -97,25 +98,25 @@ def test_an_option_is_on_the_command_line_in_two_ways(headscope: Headscope) -> N
 
 def test_an_experiment_has_a_verb_a_section_and_card_lines(headscope: Headscope) -> None:
     assert "word-order" in headscope("--help").stdout
-    folder = home_of(headscope) / "order"
+    folder = headscope.home / "order"
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert record["study"]["experiment"] == "word_order"
     assert record["texts"] == 6
     assert pq.read_table(folder / "word_order.parquet").num_rows == 72
-    page = (home_of(headscope) / "page.html").read_text(encoding="utf-8")
+    page = (headscope.home / "page.html").read_text(encoding="utf-8")
     assert "<h2>Word order: minilm</h2>" in page
     assert page.count("With its words shuffled its entropy changes by") >= 72
 
 
 def test_a_task_serves_every_experiment(headscope: Headscope) -> None:
     headscope("ablate", "minilm", "rating:pairs.tsv", "--heads", "L0.H0", "-o", "ablation")
-    table = pq.read_table(home_of(headscope) / "ablation" / "ablation.parquet").to_pylist()
+    table = pq.read_table(headscope.home / "ablation" / "ablation.parquet").to_pylist()
     assert [(row["task"], row["metric"]) for row in table] == [("rating:pairs.tsv", "Pearson")]
 
 
 def test_a_reader_is_known_by_name_and_ending(headscope: Headscope) -> None:
     headscope("scan", "minilm", "poems.verses", "--only", "focus", "-o", "poems")
-    record = json.loads((home_of(headscope) / "poems" / "run.json").read_text(encoding="utf-8"))
+    record = json.loads((headscope.home / "poems" / "run.json").read_text(encoding="utf-8"))
     assert record["study"]["data"][0]["reader"] == "verses"
     assert record["corpora"][0]["examples"] == 16
 
