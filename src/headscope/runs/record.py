@@ -100,37 +100,36 @@ class Study:
         return same_model and self.about.name == other.about.name
 
 
-@dataclass(frozen=True)
-class WindowsRecord:
-    """Sizes of a corpus packed into windows."""
-
-    examples: int
-    pieces: int
-    longest: int
-    cut: int
-    lost: int
-    buckets: int
-    limit: int
-
-
-@dataclass(frozen=True)
-class CorpusRecord:
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
     """Sizes that a reader must know to judge the numbers.
 
     Attributes:
-        weights: which model of the run read it.
         longest: pieces of the longest text; cut: texts that were cut; lost: pieces cut off.
         buckets: groups of documents that are not empty.
     """
 
-    corpus: str
-    weights: str
     examples: int
     pieces: int
     longest: int
     cut: int
     lost: int
     buckets: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowsRecord(Sizes):
+    """A corpus packed into windows of at most `limit` pieces."""
+
+    limit: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusRecord(Sizes):
+    """A corpus, and which model of the run read it."""
+
+    corpus: str
+    weights: str
     windows: WindowsRecord | None = None
 
 

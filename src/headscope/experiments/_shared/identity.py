@@ -21,9 +21,22 @@ def data_record(corpus: Corpus, part: str | None = None) -> DataRecord:
     return DataRecord(**corpus.describe(), part=part)
 
 
-def task_study(name: str, model: Model, task: Task, options: dict[str, Any]) -> Study:
-    """What identifies an experiment with one model on one task."""
-    return Study(model_record(model), versions(), options, experiment=name, task=task_record(task))
+def task_study(
+    name: str, model: Model, task: Task, options: dict[str, Any], choice: Task | None = None
+) -> Study:
+    """What identifies an experiment with one model on one task.
+
+    Args:
+        choice: the part of the data that heads are chosen on, if they are.
+    """
+    return Study(
+        model_record(model),
+        versions(),
+        options,
+        experiment=name,
+        task=task_record(task),
+        choice=task_record(choice) if choice else None,
+    )
 
 
 def task_record(task: Task) -> TaskRecord:

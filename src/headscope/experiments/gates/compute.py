@@ -13,8 +13,8 @@ from headscope.errors import HeadscopeError
 from headscope.evidence import ShardResult
 from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, PruningRow
 from headscope.experiments._shared.held_out import HeldOut
-from headscope.experiments._shared.identity import model_record, task_record
-from headscope.experiments.base import Experiment, versions
+from headscope.experiments._shared.identity import task_study
+from headscope.experiments.base import Experiment
 from headscope.experiments.gates.schedule import Schedule
 from headscope.experiments.gates.tables import GATES, GateRow, GatesSummary
 from headscope.experiments.gates.training import Gating
@@ -62,14 +62,7 @@ class GatePaths(Experiment):
             "max_length": self.max_length,
             "seed": self.seed,
         }
-        return Study(
-            model_record(self.model),
-            versions(),
-            options,
-            experiment=self.name,
-            task=task_record(self.parts[TEST]),
-            choice=task_record(self.parts[CHOICE]),
-        )
+        return task_study(self.name, self.model, self.parts[TEST], options, self.parts[CHOICE])
 
     def prepare(self, progress: Progress) -> None:
         """Encode both parts of the data."""

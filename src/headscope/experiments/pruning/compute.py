@@ -14,8 +14,8 @@ from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError, ModelError
 from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, ScoreChange
 from headscope.experiments._shared.held_out import BUDGET, HeldOut
-from headscope.experiments._shared.identity import model_record, task_record
-from headscope.experiments.base import Experiment, versions
+from headscope.experiments._shared.identity import task_study
+from headscope.experiments.base import Experiment
 from headscope.experiments.finetuning.compute import (
     CHECKPOINTS,
     Steps,
@@ -63,13 +63,8 @@ class Pruning(Experiment):
 
     def study(self) -> Study:
         """What identifies the pruning."""
-        return Study(
-            model_record(self.model),
-            versions(),
-            self.target.options(),
-            experiment=self.name,
-            task=task_record(self.parts[TEST]),
-            choice=task_record(self.parts[CHOICE]),
+        return task_study(
+            self.name, self.model, self.parts[TEST], self.target.options(), self.parts[CHOICE]
         )
 
     def prepare(self, progress: Progress) -> None:

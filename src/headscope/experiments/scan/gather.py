@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypedDict
 
 import numpy as np
 
@@ -44,7 +43,11 @@ def add_corpus(
     Args:
         prefix: what every name in the result starts with.
     """
-    place = (each.corpus.name, weights)
+    place, survey = (each.corpus.name, weights), each.survey
+    sizes = {
+        name: getattr(survey, name) for name in ("examples", "pieces", "longest", "cut", "lost")
+    }
+    sizes["buckets"] = len(survey.units)
     if place not in builder.corpora:  # texts come before windows
         stored = result.exemplars[f"{prefix}{maps.MAPS}"]
         labelling = (
@@ -53,35 +56,11 @@ def add_corpus(
         )
         labels = next(((one, store) for one, store in labelling if store is not None), None)
         builder.add_rows(MAPS, _maps(stored, labels, *place))
-        builder.corpora[place] = CorpusRecord(*place, **_sizes(each))
+        builder.corpora[place] = CorpusRecord(corpus=place[0], weights=place[1], **sizes)
     if each.inputs is Inputs.WINDOWS:
         limit = each.settings.max_length or each.model.max_length
-        windows = WindowsRecord(**_sizes(each), limit=limit)
+        windows = WindowsRecord(limit=limit, **sizes)
         builder.corpora[place] = replace(builder.corpora[place], windows=windows)
-
-
-class Sizes(TypedDict):
-    """Sizes that texts and windows both have."""
-
-    examples: int
-    pieces: int
-    longest: int
-    cut: int
-    lost: int
-    buckets: int
-
-
-def _sizes(each: Pass) -> Sizes:
-    """What a reader must know of the inputs to judge the numbers."""
-    survey = each.survey
-    return {
-        "examples": survey.examples,
-        "pieces": survey.pieces,
-        "longest": survey.longest,
-        "cut": survey.cut,
-        "lost": survey.lost,
-        "buckets": len(survey.units),
-    }
 
 
 def corpus_record(
@@ -89,8 +68,8 @@ def corpus_record(
 ) -> CorpusRecord:
     """The sizes of texts that are at hand, for a number of examples."""
     return CorpusRecord(
-        corpus,
-        weights,
+        corpus=corpus,
+        weights=weights,
         examples=examples,
         pieces=sum(len(text) for text in texts),
         longest=max(len(text) for text in texts),
@@ -134,18 +113,18 @@ def _arcs(analysis: Analysis, best: list[BestHead], result: ShardResult) -> Iter
             for exemplar in result.exemplars.get(f"{analysis.name} {name}", ()):
                 scene = analysis.render_example(exemplar, row)
                 yield ArcsRow(
-                    row.corpus,
-                    row.weights,
-                    row.analysis,
-                    row.statistic,
-                    row.group,
-                    row.direction,
-                    row.layer,
-                    row.head,
-                    scene.example,
-                    list(scene.words),
-                    [arc.source for arc in scene.arcs],
-                    [list(arc.gold) for arc in scene.arcs],
-                    [arc.drawn for arc in scene.arcs],
-                    [arc.right for arc in scene.arcs],
+                    corpus=row.corpus,
+                    weights=row.weights,
+                    analysis=row.analysis,
+                    statistic=row.statistic,
+                    group=row.group,
+                    direction=row.direction,
+                    layer=row.layer,
+                    head=row.head,
+                    example=scene.example,
+                    words=list(scene.words),
+                    source=[arc.source for arc in scene.arcs],
+                    gold=[list(arc.gold) for arc in scene.arcs],
+                    drawn=[arc.drawn for arc in scene.arcs],
+                    right=[arc.right for arc in scene.arcs],
                 )
