@@ -66,6 +66,15 @@ def test_a_network_with_hooks_has_no_replica(minilm: Model, threads: int) -> Non
     assert len(replicas_of(minilm)) == 2
 
 
+def test_a_network_that_has_returned_its_attentions_has_a_replica(threads: int) -> None:
+    """transformers leaves hooks behind, which are thread-safe."""
+    model = tiny("bert")
+    batch = model.batch(model.encode([*read("tour", limit=2)], 32))
+    model.network(**batch.inputs(model.network), output_hidden_states=True)
+    assert any(module._forward_hooks for module in model.network.modules())
+    assert len(replicas_of(model)) == 2
+
+
 @pytest.mark.parametrize("bad", [0, 1])
 def test_an_error_in_one_thread_is_raised_and_stops_the_other(bad: int, threads: int) -> None:
     items = 60_000  # half of them would keep the other busy for half a minute

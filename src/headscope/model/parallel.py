@@ -22,6 +22,10 @@ from headscope.model.hooks.head_outputs import ATTENTION_PREFIX
 from headscope.model.hooks.tap import lock_of
 from headscope.model.model import Model
 
+THREAD_SAFE = "transformers.utils.output_capturing"
+"""Where the hooks are made that stay in a network once its attentions or hidden states were asked
+for; each thread has its own record of outputs.
+"""
 Item = TypeVar("Item")
 Worker = TypeVar("Worker")
 Result = TypeVar("Result")
@@ -31,7 +35,8 @@ def replicas_of(model: Model) -> list[Model]:
     """The model and, where that is of use, a second one that shares its weights.
 
     There is no second one on a GPU, with a single thread, or if the network has hooks (a model
-    that is being observed or has heads switched off), since hooks need not be thread-safe.
+    that is being observed or has heads switched off), since hooks need not be thread-safe. Those
+    by which transformers returns attentions and hidden states are.
 
     >>> from headscope.model import load
     >>> model = load("minilm")
@@ -52,8 +57,12 @@ def replicas_of(model: Model) -> list[Model]:
 
 def _in_use(network: PreTrainedModel) -> bool:
     routed = str(network.config._attn_implementation).startswith(ATTENTION_PREFIX)
-    hooks = (module._forward_hooks or module._forward_pre_hooks for module in network.modules())
-    return routed or any(hooks)
+    hooks = (
+        hook
+        for module in network.modules()
+        for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
+    )
+    return routed or any(getattr(hook, "__module__", "") != THREAD_SAFE for hook in hooks)
 
 
 @dataclass(frozen=True)
