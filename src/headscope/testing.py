@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import tempfile
+import traceback
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -26,6 +27,7 @@ from headscope.corpus import Budget, Corpus, Example, read
 from headscope.errors import HeadscopeError
 from headscope.evidence import HEADS, HeadRow
 from headscope.experiments.scan import scan
+from headscope.experiments.scan.gather import NOTHING_TO_COUNT
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Batch, Model, disable, wrap
 from headscope.model.attention import MapWatcher
@@ -115,7 +117,7 @@ def check_analysis(
         options: of the analysis.
     """
     problems = list(_declaration_problems(kind))
-    if not problems:
+    if isinstance(kind, type) and analyses().get(getattr(kind, "name", "")) is kind:
         family = "gpt2" if kind.inputs is Inputs.REPEATED else "bert"
         texts = data or (read("tour"), read("tour-pairs", limit=24))
         problems += _number_problems(kind, model or tiny_model(family), texts, options or {})
@@ -166,8 +168,18 @@ def _number_problems(
     except HeadscopeError as error:
         yield f"it cannot be run ({error}); give data with what it needs"
         return
+    except Exception as error:  # whatever the analysis's own code raises is its problem
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        yield f"it cannot be run ({type(error).__name__} in {where}: {error})"
+        return
     results = runs["whole"]
     yield from _value_problems(results)
+    yield from _table_problems(kind, results)
+    for corpus, left_out in results.record.left_out.items():
+        for name, reason in left_out.items():
+            if reason == NOTHING_TO_COUNT:
+                yield f"{name}: {reason} in {corpus}"
     for name in ("shards", "batches"):
         if not _alike(results, runs[name]):
             yield f"its numbers depend on how texts are cut into {name}"
@@ -195,6 +207,15 @@ def _value_problems(results: RunResults) -> Iterator[str]:
         if unit.bounded and not all(-NEAR <= number <= 1 + NEAR for number in numbers):
             yield f"{where} is {row.value:.3g}, which is no {unit.name}"
             return
+
+
+def _table_problems(kind: type[Analysis], results: RunResults) -> Iterator[str]:
+    for table in kind.tables:
+        for row in results.rows(table) if table.name in results.record.tables else ():
+            for name, value in vars(row).items():
+                if isinstance(value, float) and math.isnan(value):
+                    yield f"{name} is not a number in a row of the table {table.name}"
+                    return
 
 
 def _alike(results: RunResults, other: RunResults) -> bool:

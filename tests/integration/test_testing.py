@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import make_dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 from torch import Tensor
 
 from headscope.analyses import Analysis, analyses, analysis, base
 from headscope.corpus import Corpus, read
-from headscope.evidence import Mean, RoleRule, Statistic, Unit
-from headscope.model.attention import Entropy, Largest, Request, Seen, View
+from headscope.errors import HeadscopeError
+from headscope.evidence import HEADS, Mean, RoleRule, Statistic, Table, Unit
+from headscope.experiments.scan import scan
+from headscope.model.attention import Block, Entropy, Kind, Largest, Request, Seen, View
 from headscope.model.hooks.tap import Tap
-from headscope.testing import check_adapter, check_analysis, tiny_tokenizer
+from headscope.testing import check_adapter, check_analysis, tiny_model, tiny_tokenizer
 from tests.tiny import network
 
 SMALL = (read("tour", limit=60), read("tour-pairs", limit=12))
@@ -106,6 +115,51 @@ class NoPage(Sound):
     page = "headscope.nowhere"
 
 
+ROW = Table("largest_of_layers", LayerRow := make_dataclass("LayerRow", [("value", float)]))
+
+
+class WithTable(Sound):
+    """The largest weight of a row, with a table of numbers that are none."""
+
+    tables = (ROW,)
+    rows: tuple[object, ...] = (LayerRow(math.nan),)
+
+    def table_rows(self, corpus: str, weights: str) -> Iterator[object]:
+        return iter(self.rows)
+
+
+class WrongCell(WithTable):
+    """The largest weight of a row, with a table of texts that ought to be numbers."""
+
+    rows = (LayerRow("much"),)
+
+
+class NoTable(WithTable):
+    """The largest weight of a row, with rows of a table that is not declared."""
+
+    tables = ()
+
+
+class TakenTable(WithTable):
+    """The largest weight of a row, with a table called like one that every run has."""
+
+    tables = (Table("heads", LayerRow),)
+
+
+class Nothing(Sound):
+    """The largest weight of rows that there are not."""
+
+    def ask(self, view: View) -> dict[str, Request]:
+        return {"largest": Largest(view.keys.real, over=view.queries.texts & ~view.queries.real)}
+
+
+class Failing(Sound):
+    """The largest weight of a row, with a mistake in it."""
+
+    def statistics(self) -> Iterator[Statistic]:
+        raise IndexError("out of range")
+
+
 def test_a_sound_analysis_passes(register: Register) -> None:
     check_analysis(register(Sound), *SMALL)
 
@@ -120,6 +174,12 @@ def test_a_sound_analysis_passes(register: Register) -> None:
         (RoleOfNothing, "the role confident rests on the unknown statistic 'smallest'"),
         (RoleOfNoGroup, "the role confident rests on unknown groups: separator"),
         (NoPage, "its page does not render"),
+        (WithTable, "value is not a number in a row of the table largest_of_layers"),
+        (WrongCell, "a row does not fit the table 'largest_of_layers'"),
+        (NoTable, "a row is a LayerRow, for which no table stands"),
+        (TakenTable, "a run has a table 'heads' already"),
+        (Nothing, "largest of example: there is nothing to count in tour"),
+        (Failing, "IndexError in test_testing.py, line .*: out of range"),
     ],
 )
 def test_what_is_wrong_with_an_analysis_is_said(
@@ -127,6 +187,69 @@ def test_what_is_wrong_with_an_analysis_is_said(
 ) -> None:
     with pytest.raises(AssertionError, match=f"example is not well behaved: .*{problem}"):
         check_analysis(register(kind), *SMALL)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_analyses_of_the_documentation_are_well_behaved(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they are printed in docs/plugins.md."""
+    monkeypatch.setattr(base, "_ANALYSES", analyses())
+    printed = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", printed, re.DOTALL)
+    code = [block for block in blocks if "@analysis(" in block][number]
+    module = ModuleType("printed")
+    monkeypatch.setitem(sys.modules, "printed", module)
+    exec(code, vars(module))
+    (name,) = re.findall(r'@analysis\("(\w+)"\)', code)
+    check_analysis(analyses()[name], *SMALL)
+
+
+def test_an_analysis_is_left_out_of_attention_that_it_is_not_for(
+    register: Register, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sound, "kinds", frozenset({Kind.DECODER}))
+    results = scan(tiny_model("bert"), SMALL[0], only=["focus", register(Sound).name])
+    assert results.record.left_out == {"tour": {"example": "it is for decoder attention"}}
+
+
+class Farthest(Request):
+    """(example, head, 1) how far from the first token the largest weight of each row is."""
+
+    over: Tensor
+
+    def __init__(self, over: Tensor) -> None:
+        self.over = over
+
+    def begin(self, view: View, heads: int) -> Tensor:
+        return torch.zeros(len(self.over), heads, 1)
+
+    def add(self, state: Tensor, block: Block) -> None:
+        block.put(state, block.weights.argmax(-1).float(), self.over)
+
+    def baseline(self, view: View) -> Tensor:
+        places = torch.arange(view.keys.real.shape[1])[None, :, None].expand(len(self.over), -1, 1)
+        means = view.visible.mean(places.float())
+        return (means * self.over).sum(1)[:, None]
+
+
+class LargestPlace(Sound):
+    """Where the largest weight of a row is."""
+
+    def ask(self, view: View) -> dict[str, Request]:
+        return {"largest": Farthest(view.queries.texts[..., None].float())}
+
+
+def test_a_request_may_have_a_baseline_of_its_own(register: Register) -> None:
+    """The first of an even row would be place 0; a random token is in the middle."""
+    results = scan(tiny_model("bert"), SMALL[0], only=[register(LargestPlace).name])
+    rows = [row for row in results.rows(HEADS) if row.head is not None]
+    assert all(row.baseline is not None and row.baseline > 3 for row in rows)
+
+
+def test_options_of_an_analysis_that_is_not_done_are_an_error() -> None:
+    with pytest.raises(HeadscopeError, match="options for distances, which is not done"):
+        scan(tiny_model("bert"), SMALL[0], only=["focus"], options={"distances": {"rows": 100}})
 
 
 def test_an_analysis_that_is_not_registered_is_told_how() -> None:

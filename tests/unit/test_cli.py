@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+import typer
 from rich.console import Console
 
 import headscope.cli
@@ -131,3 +132,8 @@ def test_results_of_a_task_print_themselves() -> None:
     assert "Heads off: minilm on tour, Spearman" in repr(results)
     assert "L0.H0" in repr(results)
     assert "<td>L0.H0</td>" in results._repr_html_()
+
+
+def test_an_option_that_is_set_twice_is_an_error() -> None:
+    with pytest.raises(typer.BadParameter, match="distances.rows is set twice: 50, 100"):
+        AnalysisOptions(set_=["distances.rows=50"], distances_rows=100)

@@ -50,7 +50,10 @@ class AnalysisOptions(OptionGroup):
         kind = _types(name).get(option)
         if isinstance(value, str) and kind is not None:
             value = parse_value(value, kind, f"{name}.{option}")
-        self.values.setdefault(name, {})[option] = value
+        values = self.values.setdefault(name, {})
+        if values.get(option, value) != value:
+            raise typer.BadParameter(f"{name}.{option} is set twice: {values[option]}, {value}.")
+        values[option] = value
 
     @classmethod
     def parameters(cls) -> list[Parameter]:

@@ -18,6 +18,8 @@ from typing import (
     get_type_hints,
 )
 
+from headscope.errors import HeadscopeError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -68,7 +70,10 @@ class Table(Generic[Row]):
         names = self.schema.names
         columns = [[getattr(row, name) for name in names] for row in rows]
         by_name = zip(*columns, strict=True) if columns else [[] for _ in names]
-        return pa.table(dict(zip(names, by_name, strict=True)), schema=self.schema)
+        try:
+            return pa.table(dict(zip(names, by_name, strict=True)), schema=self.schema)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise HeadscopeError(f"a row does not fit the table {self.name!r}: {error}") from error
 
     def rows(self, table: pa.Table, **wanted: object) -> list[Row]:
         """The rows in which every column named has the value wanted."""

@@ -147,9 +147,14 @@ class Model:
             return False
 
     @property
+    def kind(self) -> Kind:
+        """Whose queries look at whose keys."""
+        return self.sites[0].kind
+
+    @property
     def causal(self) -> bool:
         """Whether a token sees only the tokens before it, as in a decoder."""
-        return self.sites[0].kind is Kind.DECODER
+        return self.kind is Kind.DECODER
 
     @cached_property
     def num_special_tokens(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from headscope.errors import HeadscopeError
 from headscope.evidence import BEST, HEADS, BestHead, Statistic, Table, Unit, best_rows, head_rows
 from headscope.runs.record import (
     AnalysisRecord,
@@ -50,7 +51,12 @@ class ResultBuilder:
     def add_declared(self, tables: Sequence[Table[Any]], rows: Iterable[object]) -> None:
         """Add rows to those of some tables whose rows they are."""
         by_type = {table.row: table for table in tables}
+        for table in tables:
+            if self._tables.get(table.name, table) != table:
+                raise HeadscopeError(f"a run has a table {table.name!r} already; name it otherwise")
         for row in rows:
+            if type(row) not in by_type:
+                raise HeadscopeError(f"a row is a {type(row).__name__}, for which no table stands")
             self.add_rows(by_type[type(row)], [row])
 
     def add_statistics(

@@ -47,7 +47,8 @@ def _difference(before: dict[str, Any], wanted: dict[str, Any], path: str = "") 
     for key in sorted(before.keys() | wanted.keys()):
         old, new = before.get(key), wanted.get(key)
         if isinstance(old, dict) and isinstance(new, dict) and old != new:
-            return _difference(old, new, f"{path}{key} ")
+            # the options of analyses are options among others
+            return _difference(old, new, path if path.endswith(f"{key} ") else f"{path}{key} ")
         if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
             for one, other in zip(old, new, strict=True):
                 if isinstance(one, dict) and isinstance(other, dict) and one != other:

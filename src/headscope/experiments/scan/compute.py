@@ -40,7 +40,7 @@ class Scan(Experiment):
         self.model, self.corpora, self.settings = model, corpora, settings
         self.only, self.gradients = only, gradients
         self.kinds = choose(list(only) if only is not None else None)
-        check(model, corpora, settings)
+        check(model, corpora, self.kinds, settings)
         if gradients and not _has_masked_lm(model):
             raise HeadscopeError(
                 f"{model.name} was loaded without a masked-LM head, so there is no loss to "
@@ -98,7 +98,9 @@ class Scan(Experiment):
                 loss.task.name,
                 loss.model.weights,
             )
-        builder.left_out = {plan.corpus.name: plan.left_out for plan in self.plans}
+        for plan in self.plans:
+            left_out = builder.left_out.setdefault(plan.corpus.name, {})
+            builder.left_out[plan.corpus.name] = plan.left_out | left_out
         builder.seconds = round(time.perf_counter() - begun, 1)
         builder.threads = torch.get_num_threads()
         return builder

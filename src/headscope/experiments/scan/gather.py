@@ -15,6 +15,8 @@ from headscope.experiments.scan import maps
 from headscope.experiments.scan.passes import Pass
 from headscope.runs import CorpusRecord, ResultBuilder, WindowsRecord
 
+NOTHING_TO_COUNT = "there is nothing to count"
+
 
 def add_pass(builder: ResultBuilder, each: Pass, result: ShardResult) -> None:
     """Add what a pass brought in."""
@@ -24,6 +26,10 @@ def add_pass(builder: ResultBuilder, each: Pass, result: ShardResult) -> None:
         statistics = list(analysis.statistics())
         about = describe_class(type(analysis))
         best = builder.add_statistics(analysis.name, about, statistics, *place)
+        for statistic in statistics:
+            if not statistic.tally.counts.any():
+                left_out = builder.left_out.setdefault(each.corpus.name, {})
+                left_out[f"{statistic.name} of {analysis.name}"] = NOTHING_TO_COUNT
         builder.add_rows(ARCS, _arcs(analysis, best, result))
         builder.add_declared(analysis.tables, analysis.table_rows(*place))
     add_corpus(builder, each, place[1], result, analyses)

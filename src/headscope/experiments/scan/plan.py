@@ -15,8 +15,15 @@ from headscope.experiments.scan.settings import BY_NORM, Settings
 from headscope.model import Model
 
 
-def check(model: Model, corpora: list[Corpus], settings: Settings) -> None:
+def check(
+    model: Model, corpora: list[Corpus], kinds: list[type[Analysis]], settings: Settings
+) -> None:
     """Refuse what cannot be done as asked."""
+    chosen = [kind.name for kind in kinds]
+    for name in settings.options:
+        if name not in chosen:
+            only = ", ".join(chosen)
+            raise HeadscopeError(f"there are options for {name}, which is not done (only {only})")
     if not corpora:
         raise HeadscopeError("nothing to scan: name at least one corpus")
     names = [corpus.name for corpus in corpora]
@@ -110,6 +117,8 @@ def _plan(
 
 def _missing(kind: type[Analysis], texts: Survey, model: Model) -> str | None:
     """Why an analysis cannot be done on a corpus."""
+    if model.kind not in kind.kinds:
+        return f"it is for {' and '.join(sorted(kind.kinds))} attention"
     if Needs.VALUES in kind.needs and not model.exposes_values:
         return f"the value vectors of {model.name} are not where headscope would find them"
     if kind.annotation is not None and not texts.annotated[kind.annotation]:

@@ -84,7 +84,8 @@ class Plan:
         """The answer of one head that attends to all it sees alike, computed once a view."""
         if not request.constant:
             raise TypeError("a request that differs from site to site has no single baseline")
-        return self._uniform.answer(request)
+        own = self.view.once(("baseline", request), lambda: request.baseline(self.view))
+        return self._uniform.answer(request) if own is None else own
 
     @cached_property
     def _uniform(self) -> MapAnswers:

@@ -23,7 +23,7 @@ class Request:
 
     Attributes:
         over: (example, query, group) what each row counts in the sums of each group; None: rows
-            are not summed. (example, query) stands for one group.
+            are not summed. The requests of headscope take (example, query) for one group.
         words: None for rows of pieces; for rows of words "mean" or "first", which says how a word
             of several pieces looks (Clark et al. 2019, section 4.1).
         visits: 2 where the rows must be seen again after all have been seen.
@@ -53,6 +53,14 @@ class Request:
         if self.over is None:
             raise TypeError(f"{type(self).__name__} without `over` gives rows, not sums")
         return (self.over != 0).sum(1)[:, None]
+
+    def baseline(self, view: View) -> Any:
+        """The answer of a head that knows nothing, (example, 1, ...), where an even row misleads.
+
+        None, as here: that of a head that attends to all it sees alike. The place of the largest
+        weight, for one, is the first of an even row, and not any place that is as good.
+        """
+        return None
 
     def cost(self, view: View, heads: int) -> int:
         """Bytes of an answer that grows with the square of the length."""

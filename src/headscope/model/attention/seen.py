@@ -73,7 +73,9 @@ class Seen:
         return name in self.requests
 
     def uniform(self, name: str) -> Any:
-        """The same answer for one head that attends to all it sees alike: the baseline."""
+        """The same answer for one head that knows nothing: it attends to all it sees alike, or
+        does what the request's `baseline` says.
+        """
         return self._baseline.uniform(self.requests[name])
 
     def counts(self, name: str) -> Tensor:
