@@ -27,19 +27,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import load_file, save_file
 
-from tests.acceptance.commands import run_headscope
+from tests.commands import run_headscope
 
 GOLDEN = Path(__file__).parent / "golden"
 FACTS = GOLDEN / "golden.json"
 
 SOME = "confidence,dependencies,distances,focus,special_tokens"
 RUNS = {
-    "scan": "scan minilm tour tour-pairs --random-weights --min-count 20 -o scan",
-    "compare": f"compare minilm noisy tour --min-count 20 --only {SOME} -o compare",
+    "scan": "scan minilm tour tour-pairs --limit 80 --min-count 20 -o scan",
+    "compare": f"compare minilm noisy tour --limit 60 --min-count 20 --only {SOME} -o compare",
     "ablate": "ablate minilm tour --limit 12 -o ablate",
-    "importance": "importance minilm tour --limit 24 -o importance",
-    "relevance": "relevance minilm tour --limit 24 -o relevance",
-    "gates": "gates minilm tour --penalties 0.1,1.0 --steps 2 --seeds 1 --limit 24 -o gates",
+    "importance": "importance minilm tour --limit 12 -o importance",
+    "relevance": "relevance minilm tour --limit 12 -o relevance",
+    "gates": "gates minilm tour --penalties 0.1,1.0 --steps 2 --seeds 1 --limit 12 -o gates",
     "probe": "probe minilm tour --train-documents tour_b* --test-documents tour_[c-t]* "
     "--limit 30 --seeds 1 -o probe",
     "prune": "prune minilm tour --keep 0.5 --no-onnx --limit 12 -o prune",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.acceptance.commands import Completed, run_headscope
+from tests.commands import Completed, run_headscope
 
 SAMPLE = Path(__file__).parents[1] / "plugins" / "sample"
 PAIRS = "id\tsentence1\tsentence2\tscore\n" + "".join(

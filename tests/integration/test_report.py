@@ -105,6 +105,11 @@ def demo(minilm: Model) -> RunResults:
     return scan(minilm, read("tour"), settings=settings, progress=NoProgress())
 
 
+@pytest.fixture(scope="module")
+def page_of_demo(demo: RunResults, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return demo.report(tmp_path_factory.mktemp("demo") / "report.html")
+
+
 class Visit:
     """A page that is open, with everything that it asked for and complained of."""
 
@@ -131,11 +136,8 @@ class Visit:
             self.page.wait_for_selector(wait)
 
 
-def test_the_page_renders_and_a_click_shows_the_head(
-    browser: Browser, demo: RunResults, tmp_path: Path
-) -> None:
-    path = demo.report(tmp_path / "report.html")
-    visit = Visit(browser, path)
+def test_the_page_renders_and_a_click_shows_the_head(browser: Browser, page_of_demo: Path) -> None:
+    visit = Visit(browser, page_of_demo)
     page = visit.page
     assert page.locator("h1").inner_text() == "minilm on tour"
     cell = page.locator("section.view .chart >> nth=1").locator("path[aria-label]").first
@@ -156,7 +158,7 @@ def test_the_page_renders_and_a_click_shows_the_head(
     assert "[CLS]" in page.locator("#head-map svg").inner_html()
     page.keyboard.press("Escape")
     assert page.locator("#head[open]").count() == 0
-    assert visit.requests == [path.as_uri()]  # the file itself and nothing else
+    assert visit.requests == [page_of_demo.as_uri()]  # the file itself and nothing else
     assert visit.complaints == []
 
 
@@ -173,8 +175,8 @@ def test_an_experiment_without_maps_renders(
     assert visit.complaints == []
 
 
-def test_the_table_sorts_and_filters(browser: Browser, demo: RunResults, tmp_path: Path) -> None:
-    page = Visit(browser, demo.report(tmp_path / "report.html")).page
+def test_the_table_sorts_and_filters(browser: Browser, page_of_demo: Path) -> None:
+    page = Visit(browser, page_of_demo).page
     table = page.locator("section.view:not([hidden]) table.heads")
     assert table.locator("tbody tr").count() == 72
     table.locator("th", has_text="attention to the previous token").click()
@@ -186,10 +188,8 @@ def test_the_table_sorts_and_filters(browser: Browser, demo: RunResults, tmp_pat
     assert "positional" in page.locator("#head-name").inner_text()
 
 
-def test_views_switch_between_trained_and_random(
-    browser: Browser, demo: RunResults, tmp_path: Path
-) -> None:
-    visit = Visit(browser, demo.report(tmp_path / "report.html"))
+def test_views_switch_between_trained_and_random(browser: Browser, page_of_demo: Path) -> None:
+    visit = Visit(browser, page_of_demo)
     visit.page.select_option("#view", label="minilm with random weights on tour")
     visit.page.wait_for_function(DRAWN)
     assert visit.page.locator("h1").inner_text() == "minilm with random weights on tour"
@@ -229,9 +229,9 @@ def test_the_policy_blocks_what_is_not_ours(browser: Browser, hostile: Path) -> 
 
 
 def test_on_a_phone_nothing_but_tables_and_charts_scrolls(
-    browser: Browser, demo: RunResults, tmp_path: Path
+    browser: Browser, page_of_demo: Path
 ) -> None:
-    page = Visit(browser, demo.report(tmp_path / "report.html"), width=390).page
+    page = Visit(browser, page_of_demo, width=390).page
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -251,10 +251,8 @@ def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> 
     assert visit.complaints == []
 
 
-def test_relations_antecedents_and_arcs_are_there(
-    browser: Browser, demo: RunResults, tmp_path: Path
-) -> None:
-    page = Visit(browser, demo.report(tmp_path / "report.html")).page
+def test_relations_antecedents_and_arcs_are_there(browser: Browser, page_of_demo: Path) -> None:
+    page = Visit(browser, page_of_demo).page
     shown = page.locator("section.view:not([hidden])")
     relations = shown.locator(f"[id$='-dependencies'] {TABLE}").first
     assert "nsubj" in relations.inner_text()

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -28,30 +25,20 @@ from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
 from headscope.report.page import render
 from headscope.runs import FORMAT, ModelRecord, RunFolder, Study, run
+from tests.commands import Command
 from tests.integration.test_scan import letters
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
-SMALL_SHARDS = (
-    "import headscope.experiments.scan.settings as settings\n"
-    "settings.SHARD = 48\n"
-    "from headscope.cli.main import main\n"
-    "main()\n"
-)
+SMALL_SHARDS = "import headscope.experiments.scan.settings as settings\nsettings.SHARD = 48\n"
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
+def start(*arguments: object) -> Command:
     """The real command in a process of its own, with shards so small that many are done."""
-    return subprocess.Popen(
-        [sys.executable, "-c", SMALL_SHARDS, *map(str, arguments)],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return Command(["headscope", *map(str, arguments)], Path.cwd(), before=SMALL_SHARDS)
 
 
-def corpus_file(folder: Path, texts: int = 720) -> Path:
+def corpus_file(folder: Path, texts: int = 384) -> Path:
     path = folder / "corpus.txt"
     rng = random.Random(1)
     words = ["the", "cat", "dog", "saw", "ran", "a", "house", "in", "on", "red", "old", "very"]
@@ -61,9 +48,9 @@ def corpus_file(folder: Path, texts: int = 720) -> Path:
     return path
 
 
-def wait_for_checkpoint(process: subprocess.Popen[str], run: Path, after: float) -> None:
+def wait_for_checkpoint(process: Command, run: Path, after: float) -> None:
     checkpoint = run / "checkpoint-0.npz"
-    while process.poll() is None:
+    while process.running:
         if checkpoint.exists() and checkpoint.stat().st_mtime > after:
             return
         time.sleep(0.01)
@@ -134,22 +121,20 @@ def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> Non
     corpus = corpus_file(tmp_path)
     whole = start("scan", "minilm", corpus, "-o", tmp_path / "whole")
     run, rng, kills = tmp_path / "killed", random.Random(2), 0
-    for _ in range(4):
+    for _ in range(3):
         began = time.time()
         process = start("scan", "minilm", corpus, "-o", run)
         wait_for_checkpoint(process, run, began)
         time.sleep(rng.random() * 0.4)
-        if process.poll() is None:
-            kills += 1
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        kills += process.running
+        process.signal(signal.SIGKILL)
+        process.wait()
         json.loads((run / "run.json").read_text())  # whatever is there is whole
     assert kills >= 2
     last = start("scan", "minilm", corpus, "-o", run)
-    _, messages = last.communicate()
-    assert last.returncode == 0, messages
-    whole.communicate()
-    assert whole.returncode == 0
+    done = last.wait()
+    assert done.returncode == 0, done.stderr
+    assert whole.wait().returncode == 0
     for name in ("heads", "best", "maps", "arcs"):
         ours, theirs = (
             pq.read_table(tmp_path / r / f"{name}.parquet") for r in ("killed", "whole")
@@ -163,17 +148,18 @@ def test_ctrl_c_is_one_sentence_and_resumes(tmp_path: Path) -> None:
     corpus, run = corpus_file(tmp_path), tmp_path / "run"
     process = start("scan", "minilm", corpus, "-o", run)
     wait_for_checkpoint(process, run, 0)
-    process.send_signal(signal.SIGINT)
-    out, messages = process.communicate()
-    assert process.returncode == 130, messages
+    process.signal(signal.SIGINT)
+    done = process.wait()
+    messages = done.stderr
+    assert done.returncode == 130, messages
     assert messages.strip().endswith("interrupted; the same command resumes where it stopped")
     assert "Traceback" not in messages
-    assert out == ""
+    assert done.stdout == ""
     assert left_over(run) == []
     again = start("scan", "minilm", corpus, "-o", run, "--json")
-    out, messages = again.communicate()
-    assert again.returncode == 0, messages
-    assert json.loads(out)["report"] == str(run.resolve() / "report.html")
+    done = again.wait()
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["report"] == str(run.resolve() / "report.html")
 
 
 def test_ctrl_c_that_a_library_swallows_is_heeded_all_the_same() -> None:

@@ -177,11 +177,12 @@ def test_sets_across_layers(minilm: Model) -> None:
 
 def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
     one, margin = task("tour"), 0.05
+    heads = [f"L{layer}.H{head}" for layer in range(6) for head in (1, 5, 8)]
     metric = one.metrics[0].name
-    results = hs.ablate(minilm, one, progress=NoProgress())
+    results = hs.ablate(minilm, one, heads=heads, progress=NoProgress())
     whole = {row.name: row for row in results.rows(ABLATION, metric=metric)}
-    saved = hs.ablate(minilm, one, budget=Decider(margin), progress=NoProgress())
-    tried = [row.n for row in saved.rows(ABLATION, metric=metric, unit="head")]
+    saved = hs.ablate(minilm, one, heads=heads, budget=Decider(margin), progress=NoProgress())
+    tried = [row.n for row in saved.rows(ABLATION, metric=metric)]
     assert min(tried) < len(one.examples)
     assert sum(tried) < 0.9 * len(tried) * len(one.examples)
     for row in saved.rows(ABLATION, metric=metric):

@@ -135,5 +135,5 @@ def test_results_of_a_task_print_themselves() -> None:
 
 
 def test_an_option_that_is_set_twice_is_an_error() -> None:
-    with pytest.raises(typer.BadParameter, match="distances.rows is set twice: 50, 100"):
+    with pytest.raises(typer.BadParameter, match=r"distances\.rows is set twice: 50, 100"):
         AnalysisOptions(set_=["distances.rows=50"], distances_rows=100)

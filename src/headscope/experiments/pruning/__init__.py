@@ -56,7 +56,9 @@ def prune(
         out: the folder of the pruned model; None keeps the results in memory.
 
     >>> from headscope._util.progress import NoProgress
-    >>> results = prune("minilm", "tour", keep=0.5, beside=(), progress=NoProgress())
+    >>> from headscope.tasks import task
+    >>> few = task("tour", limit=24)
+    >>> results = prune("minilm", few, keep=0.5, beside=(), progress=NoProgress())
     >>> results.record.summary["pruned"]["kept"]
     36
     """

@@ -36,32 +36,55 @@ def run_headscope(arguments: list[str], folder: Path, paths: list[Path] | None =
         folder: the working folder.
         paths: folders that Python looks into first, as PYTHONPATH would name them.
     """
-    return _run(["headscope", *arguments], None, folder, paths or [])
+    return Command(["headscope", *arguments], folder, paths).wait()
 
 
 def run_python(code: str, folder: Path) -> Completed:
     """Run some Python code as `python -c` does."""
-    return _run(["-c"], code, folder, [])
+    return Command(["-c"], folder, before=code).wait()
 
 
-def _run(arguments: list[str], code: str | None, folder: Path, paths: list[Path]) -> Completed:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    ours, theirs = context.Pipe()
-    names = [str(path) for path in paths]
-    child = context.Process(target=_work, args=(theirs, arguments, code, str(folder), names))
-    child.start()
-    theirs.close()
-    try:
-        completed: Completed = ours.recv()
-    except EOFError:
-        completed = Completed(-1, "", "the process died", 0.0)
-    child.join()
-    return completed
+class Command:
+    """A command at work in a process of its own.
+
+    Args:
+        before: Python code that is run first.
+    """
+
+    def __init__(
+        self, arguments: list[str], folder: Path, paths: list[Path] | None = None, before: str = ""
+    ) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(PRELOADED)
+        self._pipe, theirs = context.Pipe()
+        names = [str(path) for path in paths or ()]
+        work = (theirs, arguments, before, str(folder), names)
+        self.process = context.Process(target=_work, args=work)
+        self.process.start()
+        theirs.close()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.process.is_alive()
+
+    def signal(self, number: int) -> None:
+        """Send it a signal, as the keyboard or the system would."""
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def wait(self) -> Completed:
+        """What it left behind, once it has ended."""
+        try:
+            completed: Completed = self._pipe.recv()
+        except EOFError:
+            completed = Completed(-1, "", "the process died", 0.0)
+        self.process.join()
+        return completed
 
 
 def _work(
-    pipe: Connection, arguments: list[str], code: str | None, folder: str, paths: list[str]
+    pipe: Connection, arguments: list[str], before: str, folder: str, paths: list[str]
 ) -> None:
     import torch
 
@@ -74,12 +97,11 @@ def _work(
     status: object = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            if code is None:
+            exec(compile(before, "<snippet>", "exec"), {"__name__": "__main__"})
+            if arguments[0] == "headscope":
                 from headscope.cli.main import main
 
                 main()
-            else:
-                exec(compile(code, "<snippet>", "exec"), {"__name__": "__main__"})
         except SystemExit as ended:
             status = ended.code
         except BaseException:
