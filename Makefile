@@ -25,7 +25,7 @@ demo: $(INSTALLED) ## analyse the bundled model on the bundled texts; prints the
 
 test: $(INSTALLED) ## all tests, including the examples in docstrings
 	@$(BIN)/python tests/browser.py
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(INSTALLED) ## unit tests only: no model, no corpora, under two minutes
 	$(BIN)/python -m pytest tests/unit -n 2

@@ -21,20 +21,6 @@ def pytest_collection_finish() -> None:
         _one_thread()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module run in one process, so that it is made once."""
-    for item in items:
-        fixtures = getattr(item, "_fixtureinfo", None)
-        shared = [
-            name
-            for name, made in (fixtures.name2fixturedefs if fixtures else {}).items()
-            if made[-1].scope == "module"
-        ]
-        if shared and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem} {shared[0]}"))
-
-
 def _one_thread() -> None:
     import torch
 

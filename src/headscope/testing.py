@@ -175,11 +175,10 @@ def _number_problems(
         return
     results = runs["whole"]
     yield from _value_problems(results)
-    yield from _table_problems(kind, results)
-    for corpus, left_out in results.record.left_out.items():
-        for name, reason in left_out.items():
-            if reason == NOTHING_TO_COUNT:
-                yield f"{name}: {reason} in {corpus}"
+    left_out = list(results.record.left_out.values())
+    for name, reason in left_out[0].items():
+        if all(part.get(name) == reason == NOTHING_TO_COUNT for part in left_out):
+            yield f"{name}: {reason} in any of the texts"
     for name in ("shards", "batches"):
         if not _alike(results, runs[name]):
             yield f"its numbers depend on how texts are cut into {name}"
@@ -207,15 +206,6 @@ def _value_problems(results: RunResults) -> Iterator[str]:
         if unit.bounded and not all(-NEAR <= number <= 1 + NEAR for number in numbers):
             yield f"{where} is {row.value:.3g}, which is no {unit.name}"
             return
-
-
-def _table_problems(kind: type[Analysis], results: RunResults) -> Iterator[str]:
-    for table in kind.tables:
-        for row in results.rows(table) if table.name in results.record.tables else ():
-            for name, value in vars(row).items():
-                if isinstance(value, float) and math.isnan(value):
-                    yield f"{name} is not a number in a row of the table {table.name}"
-                    return
 
 
 def _alike(results: RunResults, other: RunResults) -> bool:

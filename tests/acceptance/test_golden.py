@@ -14,7 +14,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("golden"))
 
 
-@pytest.mark.xdist_group("golden")
 @pytest.mark.parametrize("verb", VERBS)
 def test_golden(verb: str, bench: Bench) -> None:
     wanted, found = stored(verb), bench.snapshot(verb)

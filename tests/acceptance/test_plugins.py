@@ -17,7 +17,6 @@ SAMPLE = Path(__file__).parents[1] / "plugins" / "sample"
 PAIRS = "id\tsentence1\tsentence2\tscore\n" + "".join(
     f"{n}\tThe cat sat {n}.\tA cat sat down {n}.\t{n % 6}\n" for n in range(12)
 )
-pytestmark = pytest.mark.xdist_group("plugins")
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,11 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
-
 from tests.commands import run_headscope, run_python
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-pytestmark = pytest.mark.xdist_group("readme")
 
 
 def blocks(text: str, language: str) -> list[str]:

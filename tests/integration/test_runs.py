@@ -116,7 +116,6 @@ def test_results_of_shards_add_up(tmp_path: Path) -> None:
         assert kept == {"a": 1, "b": 2, "c": 3}
 
 
-@pytest.mark.xdist_group("processes")
 def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> None:
     corpus = corpus_file(tmp_path)
     whole = start("scan", "minilm", corpus, "-o", tmp_path / "whole")
@@ -143,7 +142,6 @@ def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> Non
     assert sorted(path.name for path in run.iterdir()) == COMPLETE
 
 
-@pytest.mark.xdist_group("processes")
 def test_ctrl_c_is_one_sentence_and_resumes(tmp_path: Path) -> None:
     corpus, run = corpus_file(tmp_path), tmp_path / "run"
     process = start("scan", "minilm", corpus, "-o", run)

@@ -258,7 +258,6 @@ def off(minilm: Model) -> RunResults:
     return ablate(minilm, "tour", progress=NoProgress())
 
 
-@pytest.mark.xdist_group("effects")
 def test_importance_beside_a_real_ablation(measured: RunResults, off: RunResults) -> None:
     (section,) = [one for one in sections_of([measured, off]) if "importance" in one.title]
     (chart,) = section.charts
@@ -273,7 +272,6 @@ def test_importance_beside_a_real_ablation(measured: RunResults, off: RunResults
     assert f"{rho.statistic:+.2f}" in section.text[1]
 
 
-@pytest.mark.xdist_group("effects")
 def test_what_resting_on_specials_means(
     minilm: Model, measured: RunResults, off: RunResults
 ) -> None:

@@ -134,6 +134,8 @@ def test_results_of_a_task_print_themselves() -> None:
     assert "<td>L0.H0</td>" in results._repr_html_()
 
 
-def test_an_option_that_is_set_twice_is_an_error() -> None:
+def test_options_that_are_set_twice_or_in_vain_are_an_error() -> None:
+    with pytest.raises(typer.BadParameter, match="distances has options but is not among focus"):
+        AnalysisOptions(distances_rows=100).of(["focus"])
     with pytest.raises(typer.BadParameter, match=r"distances\.rows is set twice: 50, 100"):
         AnalysisOptions(set_=["distances.rows=50"], distances_rows=100)

@@ -55,6 +55,13 @@ class AnalysisOptions(OptionGroup):
             raise typer.BadParameter(f"{name}.{option} is set twice: {values[option]}, {value}.")
         values[option] = value
 
+    def of(self, only: list[str] | None) -> dict[str, dict[str, Any]]:
+        """The values, for a run of these analyses; None: all."""
+        for name in self.values:
+            if only is not None and name not in only:
+                raise typer.BadParameter(f"{name} has options but is not among {', '.join(only)}.")
+        return self.values
+
     @classmethod
     def parameters(cls) -> list[Parameter]:
         """An option for each field of each analysis's options, and `--set`."""

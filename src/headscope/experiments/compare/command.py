@@ -43,7 +43,7 @@ def compare_verb(
     from headscope.experiments.compare import compare
     from headscope.model import load
 
-    settings = corpora.settings(options=analyses.values)
+    settings = corpora.settings(options=analyses.of(only))
     names = [name for name in (base, tuned, beside) if name is not None]
     first, second, *third = [
         load(name, device=corpora.device, dtype=corpora.dtype) for name in names

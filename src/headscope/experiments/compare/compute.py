@@ -53,7 +53,7 @@ class Comparison(Experiment):
         for other in others:
             check_alike(base, other)
         self.kinds = choose(list(only) if only is not None else None)
-        check(base, corpora, self.kinds, settings)
+        check(base, corpora, settings)
 
     def study(self) -> Study:
         """What identifies the comparison."""

@@ -120,7 +120,7 @@ def scan_verb(
         random_weights=random_weights,
         pieces=pieces,
         weights=weights,
-        options=analyses.values,
+        options=analyses.of(only),
     )
     results = scan(
         load(

@@ -40,7 +40,7 @@ class Scan(Experiment):
         self.model, self.corpora, self.settings = model, corpora, settings
         self.only, self.gradients = only, gradients
         self.kinds = choose(list(only) if only is not None else None)
-        check(model, corpora, self.kinds, settings)
+        check(model, corpora, settings)
         if gradients and not _has_masked_lm(model):
             raise HeadscopeError(
                 f"{model.name} was loaded without a masked-LM head, so there is no loss to "

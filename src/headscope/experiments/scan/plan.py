@@ -15,15 +15,8 @@ from headscope.experiments.scan.settings import BY_NORM, Settings
 from headscope.model import Model
 
 
-def check(
-    model: Model, corpora: list[Corpus], kinds: list[type[Analysis]], settings: Settings
-) -> None:
+def check(model: Model, corpora: list[Corpus], settings: Settings) -> None:
     """Refuse what cannot be done as asked."""
-    chosen = [kind.name for kind in kinds]
-    for name in settings.options:
-        if name not in chosen:
-            only = ", ".join(chosen)
-            raise HeadscopeError(f"there are options for {name}, which is not done (only {only})")
     if not corpora:
         raise HeadscopeError("nothing to scan: name at least one corpus")
     names = [corpus.name for corpus in corpora]
