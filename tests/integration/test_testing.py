@@ -6,10 +6,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import make_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -113,13 +113,20 @@ class NoPage(Sound):
     page = "headscope.nowhere"
 
 
-ROW = Table("largest_of_layers", LayerRow := make_dataclass("LayerRow", [("value", float)]))
+@dataclass(frozen=True)
+class LayerRow:
+    """A row of a table of its own."""
+
+    value: float
+
+
+ROW = Table("largest_of_layers", LayerRow)
 
 
 class WithTable(Sound):
     """The largest weight of a row, with a table of its own."""
 
-    tables = (ROW,)
+    tables: ClassVar[tuple[Table[Any], ...]] = (ROW,)
     rows: tuple[object, ...] = (LayerRow(1.0),)
 
     def table_rows(self, corpus: str, weights: str) -> Iterator[object]:
@@ -129,7 +136,7 @@ class WithTable(Sound):
 class WrongCell(WithTable):
     """The largest weight of a row, with a table of texts that ought to be numbers."""
 
-    rows = (LayerRow("much"),)
+    rows = (LayerRow("much"),)  # type: ignore[arg-type]  # the mistake
 
 
 class NoTable(WithTable):
