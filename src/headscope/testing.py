@@ -24,7 +24,7 @@ from headscope._util.naming import head_name
 from headscope._util.progress import NoProgress
 from headscope.analyses import Analysis, Inputs, analyses
 from headscope.corpus import Budget, Corpus, Example, read
-from headscope.errors import HeadscopeError
+from headscope.errors import HeadscopeError, ModelError
 from headscope.evidence import HEADS, HeadRow
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.gather import NOTHING_TO_COUNT
@@ -256,9 +256,12 @@ def check_adapter(network: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) 
 
     >>> check_adapter(tiny_network("bert"), tiny_tokenizer())
     """
-    problems = list(_adapter_problems(wrap(network, tokenizer)))
+    family = network.config.model_type
+    try:
+        problems = list(_adapter_problems(wrap(network, tokenizer)))
+    except ModelError as error:
+        raise AssertionError(f"{family} is not watched well: {error}") from error
     if problems:
-        family = network.config.model_type
         raise AssertionError(f"{family} is not watched well: " + "; ".join(problems))
 
 
@@ -275,7 +278,7 @@ def _adapter_problems(model: Model) -> Iterator[str]:
         difference = float(((seen - own) * rows).abs().max())
         if difference > WEIGHTS_NEAR:
             yield f"weights of layer {layer} are {difference:.1e} from the model's own"
-    with disable(model, "L0.H0"), torch.inference_mode():
+    with disable(model, [(model.sites[0].layer, 0)]), torch.inference_mode():
         off = model.network(**batch.inputs(model.network))[0]
     if torch.equal(off[real], before[real]):
         yield "switching a head off changes nothing"

@@ -85,7 +85,7 @@ def test_a_model_without_attention(run: Run, corpus: Path, tmp_path: Path) -> No
     MambaModel(config).save_pretrained(folder)
     tiny_tokenizer(decoder=True).save_pretrained(folder)
     result = run("scan", folder, corpus, "-o", tmp_path / "run")
-    assert_one_sentence(*result, "MambaModel", "headscope supports albert, bert")
+    assert_one_sentence(*result, "MambaModel", "it computes no attention over tokens")
     assert not (tmp_path / "run").exists()
 
 

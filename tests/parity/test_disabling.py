@@ -15,8 +15,9 @@ from transformers.masking_utils import eager_mask
 
 import headscope as hs
 from headscope.corpus import Example
-from headscope.errors import HeadscopeError, ModelError
+from headscope.errors import HeadscopeError
 from headscope.model import Model, Replacement, VariantRunner, disable, reads_first_only
+from headscope.model.adapters import Route
 from headscope.model.batch import Batch
 from tests.tiny import CONFIGS, tiny
 
@@ -70,11 +71,10 @@ def uniform_weights(model: Model, batch: Batch, off: list[tuple[int, int]]) -> I
         return overwrite(weights.clone(), real.expand(-1, 1, weights.shape[-2], -1))
 
     with ExitStack() as undo:
-        if model.adapter.attention_class:  # not routed: right after the softmax there is a dropout
-            for module in model.network.modules():
-                if type(module).__name__ == model.adapter.attention_class:
-                    dropout = module.get_submodule("dropout")
-                    undo.callback(dropout.register_forward_hook(dropped).remove)
+        if model.adapter.route is Route.SOFTMAX:  # right after the softmax there is a dropout
+            for block in model.adapter.blocks(model.network):
+                dropout = block.get_submodule(f"{model.adapter.attention_module}.dropout")
+                undo.callback(dropout.register_forward_hook(dropped).remove)
         else:
             AttentionInterface.register("reference", attend)
             AttentionMaskInterface.register("reference", eager_mask)
@@ -205,9 +205,18 @@ def test_ways_that_do_not_exist_are_refused(minilm: Model) -> None:
         pass
 
 
-def test_a_family_without_an_adapter_is_refused() -> None:
-    with pytest.raises(ModelError, match="'bloom'"), disable(tiny("bloom"), "L0.H0"):
-        pass
+@pytest.mark.parametrize("family", ["bloom", "llama"])
+def test_off_equals_no_output_weights_in_a_family_without_an_adapter(family: str) -> None:
+    model = tiny(family)
+    batch = batch_of(model, PADDED)
+    with disable(model, "L1.H2", "zero"):
+        ours = output(model, batch)
+    weight = model.adapter.projection_of(model.network, 1).get_parameter("weight")
+    size = weight.shape[1] // model.heads
+    with torch.no_grad():
+        weight[:, 2 * size : 3 * size] = 0
+    reference = output(model, batch)
+    torch.testing.assert_close(ours[batch.real], reference[batch.real], atol=1e-5, rtol=1e-4)
 
 
 Read = Callable[[dict[str, Tensor], int], Tensor]

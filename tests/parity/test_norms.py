@@ -13,6 +13,7 @@ from transformers.pytorch_utils import Conv1D
 
 from headscope.corpus import Example
 from headscope.model import Model, families
+from headscope.model.adapters import Route
 from headscope.model.attention import MapWatcher, Norms, Request, Seen, View
 from tests.tiny import tiny
 
@@ -34,10 +35,13 @@ def values_of(model: Model, text: str, monkeypatch: pytest.MonkeyPatch) -> list[
         by_head = output[0].detach().view(output.shape[1], model.heads, -1)
         values.append(by_head.transpose(0, 1))
 
+    adapter = model.adapter
     hooks = [
-        block.get_submodule(model.adapter.value_projection).register_forward_hook(keep)
-        for block in model.adapter.blocks(model.network)
-        if model.adapter.value_projection
+        block.get_submodule(adapter.attention_module)
+        .get_submodule(adapter.qkv_modules[2])
+        .register_forward_hook(keep)
+        for block in adapter.blocks(model.network)
+        if adapter.route is Route.SOFTMAX
     ]
     (pieces,) = model.encode([Example("text", text=text)])
     with monkeypatch.context() as patch, torch.no_grad():

@@ -46,7 +46,8 @@ def followed(model: Model, texts: list[str]) -> tuple[float, Any, Any, float, Tr
     batch = model.batch(model.encode([Example(str(n), text=one) for n, one in enumerate(texts)]))
     with propagate_relevance(model, EPSILON) as trace:
         score = model.network(**batch.inputs(model.network))[0][:, 0, NEURON].sum()
-        heads, skipped, start = trace.relevance(score)
+        by_layer, skips, start = trace.relevance(score)
+        heads, skipped = torch.stack(by_layer), torch.stack(skips)
     return float(score.detach()), heads, skipped, start, trace
 
 

@@ -15,7 +15,7 @@ from headscope.errors import ModelError
 from headscope.model import Model, Top, disable, load, remove, save, wrap
 from headscope.model.pruned.snippet import loading_snippet
 from headscope.testing import tiny_tokenizer
-from tests.tiny import CONFIGS, UNKNOWN, tiny
+from tests.tiny import CONFIGS, tiny
 
 GONE = "L0.H1,L1,L2.H0,L2.H3"
 FAMILIES = [family for family in CONFIGS if family != "albert"]
@@ -91,9 +91,9 @@ def test_every_head_of_a_model_may_go() -> None:
     assert torch.allclose(output(remove(model, "L0,L1,L2")), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("family", ["albert", *UNKNOWN])
+@pytest.mark.parametrize("family", ["albert", "bloom"])
 def test_a_family_whose_heads_cannot_be_removed_says_so(family: str) -> None:
-    with pytest.raises(ModelError, match=r"share one module|does not know"):
+    with pytest.raises(ModelError, match=r"share their weights|no way was found"):
         remove(tiny(family), "L0.H1")
 
 

@@ -30,7 +30,7 @@ def test_an_adapter_from_outside_is_found() -> None:
 def test_a_family_has_one_adapter() -> None:
     register(Adapter("theirs"))
     with pytest.raises(ModelError, match="another adapter for the family 'theirs'"):
-        register(Adapter("theirs", Route.HOOK))
+        register(Adapter("theirs", Route.SOFTMAX))
     with pytest.raises(ModelError, match="another adapter for the family 'gpt2'"):
         register(Adapter("gpt2"))
     with pytest.raises(ModelError, match="needs a family"):

@@ -36,25 +36,31 @@ def layer_head_pairs(numbers: Sequence[int], heads: int) -> list[tuple[int, int]
     return [divmod(number, heads) for number in numbers]
 
 
-def parse_heads(names: HeadNames, layers: int, heads: int) -> dict[int, list[int]]:
+def parse_heads(names: HeadNames, counts: Sequence[int]) -> dict[int, list[int]]:
     """Heads by layer, sorted; raises an error for a head that the model does not have.
 
     Args:
         names: see `HeadNames`.
-        layers, heads: the number of layers of the model, and of heads in each layer.
+        counts: the number of heads in each layer; 0 for a layer that does not attend.
 
-    >>> parse_heads("L0.H1,L1", layers=2, heads=3)
+    >>> parse_heads("L0.H1,L1", [3, 3])
     {0: [1], 1: [0, 1, 2]}
     """
     by_layer: dict[int, set[int]] = {}
     for layer, head in _split(names):
-        if not 0 <= layer < layers or (head is not None and not 0 <= head < heads):
-            raise HeadscopeError(
-                f"there is no {head_name(layer, head)}: the model has {layers} layers of {heads} "
-                "heads, counted from 0"
-            )
+        heads = counts[layer] if 0 <= layer < len(counts) else 0
+        if not heads or (head is not None and not 0 <= head < heads):
+            raise HeadscopeError(f"there is no {head_name(layer, head)}: {_shape(counts)}")
         by_layer.setdefault(layer, set()).update(range(heads) if head is None else [head])
     return {layer: sorted(members) for layer, members in sorted(by_layer.items())}
+
+
+def _shape(counts: Sequence[int]) -> str:
+    """Which heads there are, in words."""
+    if len(set(counts)) == 1:
+        return f"the model has {len(counts)} layers of {counts[0]} heads, counted from 0"
+    attending = ", ".join(f"L{layer} ({heads})" for layer, heads in enumerate(counts) if heads)
+    return f"the layers that attend, with their numbers of heads, are {attending}"
 
 
 def _split(names: HeadNames) -> Iterator[tuple[int, int | None]]:

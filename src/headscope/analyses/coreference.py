@@ -230,7 +230,7 @@ class Coreference(Analysis):
                 "mention": case.mention.head,
                 "gold": [case.earlier[n].head for n in case.gold],
             }
-            arrays = {"drawn": np.stack(self._drawn[key])}  # (layer, head)
+            arrays = {"drawn": np.concatenate(self._drawn[key])}  # (head of all layers,)
             name = pieces.example.id
             stores[kind].offer(Exemplar(stable_hash(name), name, record, arrays))
         return stores
@@ -244,7 +244,7 @@ class Coreference(Analysis):
             return word - record["start"] if record["start"] <= word < end else -1
 
         gold = tuple(inside(word) for word in record["gold"] if inside(word) >= 0)
-        choice = int(exemplar.arrays["drawn"][best.layer, best.head])
+        choice = int(exemplar.arrays["drawn"][self.layout.places.index(best.place)])
         right = choice in record["gold"]
         arc = Arc(inside(record["mention"]), gold, inside(choice), right)
         return Scene(exemplar.id, tuple(record["words"]), (arc,))

@@ -57,7 +57,8 @@ class Distances(Analysis):
     page = "headscope.analyses._families.section"
 
     def make_tallies(self) -> None:
-        self.size = self.layout.layers * self.layout.heads
+        self.places = self.layout.places
+        self.size = len(self.places)
         self.pairs = Tally(Layout(FOLDED, 1, 1), self.size * (self.size - 1) // 2)
         self.upper = np.triu_indices(self.size, 1)
         wanted = self.options.rows
@@ -78,7 +79,7 @@ class Distances(Analysis):
     def observe(self, seen: Seen) -> None:
         layers: list[Tensor] = seen.view.scope.setdefault(self, [])
         layers.append(seen["rows"])
-        if len(layers) == self.layout.layers:
+        if sum(rows.shape[1] for rows in layers) == self.size:
             self._add(torch.cat(layers, 1), seen.view)
 
     def _add(self, rows: Tensor, view: View) -> None:
@@ -102,12 +103,13 @@ class Distances(Analysis):
     @property
     def few(self) -> bool:
         """Whether there are no layers, or no heads of a layer, to be compared."""
-        return min(self.layout.layers, self.layout.heads) < 2
+        counts = [heads for heads in self.layout.head_counts if heads]
+        return min(len(counts), *counts) < 2
 
     @property
     def layer(self) -> NDArray[np.int64]:
         """(head,) the layer of each head."""
-        return np.repeat(np.arange(self.layout.layers), self.layout.heads)
+        return np.array([layer for layer, _ in self.places])
 
     def statistics(self) -> Iterator[Statistic]:
         sums, rows = self.matrices()
@@ -115,11 +117,13 @@ class Distances(Analysis):
         if not rows.sum() or self.few:
             return
         own = self.layer[:, None] == self.layer
-        means = []
-        for others, many in ((own, heads - 1), (~own, self.size - heads)):
-            total = (sums * others).sum(2).reshape(FOLDED, layers, heads, 1)
-            counts = np.broadcast_to((rows * many)[:, None, None, None], (FOLDED, layers, 1, 1))
-            means.append(Tally.of(total, counts.copy()))
+        means, counted = [], np.array(self.layout.head_counts)
+        for others, many in ((own, counted - 1), (~own, self.size - counted)):
+            total = np.zeros((FOLDED, layers, heads, 1))
+            layer, head = np.array(self.places).T
+            total[:, layer, head, 0] = (sums * others).sum(2)
+            counts = rows[:, None] * np.where(counted, many, 0)
+            means.append(Tally.of(total, counts[:, :, None, None]))
         yield Statistic(
             "within_layer",
             means[0],
@@ -146,12 +150,11 @@ class Distances(Analysis):
         sums, rows = self.matrices()
         if not rows.sum() or self.few:
             return
-        heads = self.layout.heads
         place = (corpus, weights)
         distance = estimate(self.pairs.sums[:, 0, 0], self.pairs.counts[:, 0, 0], share=False)
         columns = (*self.upper, distance.value, distance.low.clip(min=0), distance.high, distance.n)
         for first, second, *numbers in zip(*(part.tolist() for part in columns), strict=True):
-            yield Distance(*place, *divmod(first, heads), *divmod(second, heads), *numbers)
+            yield Distance(*place, *self.places[first], *self.places[second], *numbers)
         matrix = sums.sum(0) / rows.sum()
         plane = families.multidimensional_scaling(matrix)
         cluster = families.cut_dendrogram(matrix, families.dendrogram(matrix))
@@ -160,11 +163,11 @@ class Distances(Analysis):
             x, y = plane.points[head].tolist()
             yield Relative(
                 *place,
-                *divmod(head, heads),
+                *self.places[head],
                 x,
                 y,
                 plane.stress,
                 int(cluster[head]),
-                *divmod(int(nearest[head]), heads),
+                *self.places[int(nearest[head])],
                 float(matrix[head, nearest[head]]),
             )

@@ -191,14 +191,14 @@ class Frames(Analysis):
                 for _, start, end in frame.elements
             ]
             record = {"words": list(pieces.words), "arcs": arcs}
-            arrays = {"drawn": np.stack(self._drawn[key])}  # (layer, head, element)
+            arrays = {"drawn": np.concatenate(self._drawn[key])}  # (head of all layers, element)
             name = pieces.example.id
             store.offer(Exemplar(stable_hash(name), name, record, arrays))
         return {GROUP: store}
 
     def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
         """From the last word of each element to the target, and to where the head looks most."""
-        drawn = exemplar.arrays["drawn"][best.layer, best.head]
+        drawn = exemplar.arrays["drawn"][self.layout.places.index(best.place)]
         arcs = [
             Arc(end - 1, (target,), int(choice), int(choice) == target)
             for (_, end, target), choice in zip(exemplar.record["arcs"], drawn, strict=True)

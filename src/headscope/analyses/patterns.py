@@ -96,12 +96,12 @@ class Patterns(Analysis):
     def exemplars(self) -> dict[str, Exemplars]:
         store = Exemplars(NUM_MAPS)
         for key, pieces in self._kept.items():
-            arrays = {"probabilities": np.stack(self._probabilities[key])}
+            arrays = {"probabilities": np.concatenate(self._probabilities[key])}
             store.offer(Exemplar(display_rank(pieces), pieces.example.id, {}, arrays))
         return {"maps": store}
 
     def label_map(self, exemplar: Exemplar, layer: int, head: int) -> tuple[str, float]:
-        shares = exemplar.arrays["probabilities"][layer, head]
+        shares = exemplar.arrays["probabilities"][self.layout.places.index((layer, head))]
         return SHAPES[int(shares.argmax())], float(shares.max())
 
     def statistics(self) -> Iterator[Statistic]:

@@ -24,6 +24,14 @@ HEADLINES = {
     "first": "attention sink",
 }
 
+ROLES = (
+    ("induction", "induction", "what followed the same token before"),
+    ("duplicate", "duplicate-token", "the same token's first time"),
+    ("previous", "previous-token", "the token before"),
+    ("first", "attention sink", "the first token"),
+)
+"""Which place makes which role, and what is said of it."""
+
 
 @analysis("repetition")
 class Repetition(Analysis):
@@ -35,16 +43,17 @@ class Repetition(Analysis):
     places. The baseline attends to all visible tokens alike.
     """
 
-    roles = (
+    roles = tuple(
         RoleRule(
-            "decoder",
-            "on tokens that come twice, puts {value} of its attention on {group}",
+            name,
+            f"on tokens that come twice, puts {{value}} of its attention on {what}",
             "weight",
             0.4,
             f"{OURS}, after {LENS}",
-            rank=120,
-            excluded=("first",),
-        ),
+            rank=rank,
+            groups=(group,),
+        )
+        for rank, (group, name, what) in enumerate(ROLES, 120)
     )
 
     inputs = Inputs.REPEATED

@@ -89,7 +89,8 @@ TaskName = Annotated[
     str,
     typer.Argument(
         metavar="TASK",
-        help="glue/NAME, similarity:FILE, classify:FILE, imdb:FOLDER, masked-lm:DATA, or 'tour'.",
+        help="glue/NAME, similarity:FILE, classify:FILE, imdb:FOLDER, masked-lm:DATA, "
+        "causal-lm:DATA, or 'tour'.",
     ),
 ]
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")]

@@ -13,12 +13,14 @@ class Budget:
     Attributes:
         tokens: maximum number of tokens including padding (the cost of the linear layers).
         area: maximum of batch size x length squared (the cost of the attention maps).
+        padded: whether examples of different length may be in one batch.
 
     A batch of one example is always allowed, however long the example.
     """
 
     tokens: int = 2048
     area: int = 1 << 19
+    padded: bool = True
 
     def holds(self, examples: int, length: int) -> bool:
         """Whether a batch of `examples` examples, padded to `length`, is within the budget.
@@ -38,7 +40,9 @@ def plan_batches(lengths: Sequence[int], budget: Budget) -> list[list[int]]:
     """
     batches: list[list[int]] = []
     for position in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
-        if batches and budget.holds(len(batches[-1]) + 1, lengths[position]):
+        even = bool(batches) and lengths[batches[-1][-1]] == lengths[position]
+        room = batches and budget.holds(len(batches[-1]) + 1, lengths[position])
+        if room and (budget.padded or even):
             batches[-1].append(position)
         else:
             batches.append([position])

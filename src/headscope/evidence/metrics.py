@@ -53,11 +53,15 @@ class Score:
     @property
     def unit(self) -> Unit:
         """The unit of the metric."""
+        if self.metric in UNITS:
+            return UNITS[self.metric][0]
         return Unit.SHARE if self.share else Unit.NATS
 
     @property
     def difference_unit(self) -> Unit:
         """The unit of differences of the metric."""
+        if self.metric in UNITS:
+            return UNITS[self.metric][1]
         return Unit.POINTS if self.share else Unit.NATS_GAINED
 
 
@@ -121,6 +125,11 @@ def mean_loss(predictions: Floats, gold: Floats, weights: Floats) -> Floats:
     return weights @ predictions / (weights @ gold)
 
 
+def perplexity(predictions: Floats, gold: Floats, weights: Floats) -> Floats:
+    """The exponential of the mean loss: as many tokens seem equally likely."""
+    return np.exp(mean_loss(predictions, gold, weights))
+
+
 def weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """(resample, example) ranks if example i occurs weights[i] times; ties get their mean rank.
 
@@ -154,3 +163,6 @@ MATTHEWS = Metric("Matthews", MetricKind.CLASSES, matthews)
 PEARSON = Metric("Pearson", MetricKind.SCORES, pearson)
 SPEARMAN = Metric("Spearman", MetricKind.SCORES, spearman)
 LOSS = Metric("loss", MetricKind.LOSS, mean_loss, better=-1, share=False)
+PERPLEXITY = Metric("perplexity", MetricKind.LOSS, perplexity, better=-1, share=False)
+UNITS = {PERPLEXITY.name: (Unit.PERPLEXITY, Unit.PERPLEXITY_GAINED)}
+"""Units of metrics, and of their differences, that are neither shares nor nats."""

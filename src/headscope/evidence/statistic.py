@@ -130,10 +130,17 @@ class _Parts:
     spread: Floats
 
     @classmethod
-    def of(cls, statistic: Statistic) -> _Parts:
-        """The parts of a statistic; NaN where it has no baseline."""
+    def of(cls, statistic: Statistic, heads: Sequence[int] = ()) -> _Parts:
+        """The parts of a statistic; NaN where it has no baseline.
+
+        Args:
+            heads: the number of heads of each layer, where layers differ: the others do not count.
+        """
         tally = statistic.tally
         shape = tally.sums.shape
+        if heads and shape[1:3] == (len(heads), max(heads)):
+            there = np.arange(shape[2]) < np.array(heads)[:, None]
+            tally = tally.of(tally.sums, tally.counts * there[None, :, :, None])
         empty = tally.of(np.full(shape, np.nan), np.ones(shape))
         base = statistic.baseline or empty
         null = statistic.null or Null(base, np.zeros((2, *shape[1:])))
@@ -148,27 +155,38 @@ class _Parts:
 
 
 def head_rows(
-    statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str
+    statistics: Sequence[Statistic],
+    analysis: str,
+    corpus: str,
+    weights: str,
+    heads: Sequence[int] = (),
 ) -> list[HeadRow]:
     """Rows per head, per layer (head None) and for the model (both None).
 
     The value of a layer pools its heads, that of the model its layers: ratios of summed sums and
     counts. q is corrected over all heads, groups and directions of a statistic.
+
+    Args:
+        heads: the number of heads of each layer, where layers differ.
     """
     columns: Columns = {name: [] for name in NAMES}
     for statistic in statistics:
-        parts = _Parts.of(statistic)
+        parts = _Parts.of(statistic, heads)
         for pooled in statistic.levels:
             level = _Parts(*(part.sum(axis=pooled, keepdims=True) for part in parts.each()))
             places = np.indices(level.sums.shape[1:]).reshape(3, -1)
             layers = np.full(places.shape[1], -1) if 1 in pooled else places[0]
-            heads = np.full(places.shape[1], -1) if 2 in pooled else places[1]
-            _append(columns, statistic, level, (layers, heads, places[2]), tested=not pooled)
+            numbers = np.full(places.shape[1], -1) if 2 in pooled else places[1]
+            _append(columns, statistic, level, (layers, numbers, places[2]), tested=not pooled)
     return _finish(HeadRow, columns, (corpus, weights, analysis))
 
 
 def best_rows(
-    statistics: Sequence[Statistic], analysis: str, corpus: str, weights: str
+    statistics: Sequence[Statistic],
+    analysis: str,
+    corpus: str,
+    weights: str,
+    heads: Sequence[int] = (),
 ) -> list[BestHead]:
     """The best head of each group, with a cross-fitted value.
 
@@ -179,12 +197,13 @@ def best_rows(
     for statistic in statistics:
         if () not in statistic.levels:
             continue
-        flat = [part.reshape(len(part), -1, part.shape[-1]) for part in _Parts.of(statistic).each()]
+        parts = _Parts.of(statistic, heads).each()
+        flat = [part.reshape(len(part), -1, part.shape[-1]) for part in parts]
         chosen = _Parts(*(crossfit(part, *flat[:2])[:, None, None] for part in flat))
         with np.errstate(invalid="ignore", divide="ignore"):
             overall = _argmax(flat[0].sum(0) / flat[1].sum(0))
-        heads = statistic.tally.sums.shape[2]
-        places = (overall // heads, overall % heads, np.arange(len(overall)))
+        most = statistic.tally.sums.shape[2]
+        places = (overall // most, overall % most, np.arange(len(overall)))
         _append(columns, statistic, chosen, places, tested=True)
     return _finish(BestHead, columns, (corpus, weights, analysis))
 

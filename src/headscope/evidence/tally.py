@@ -19,11 +19,30 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Layout:
-    """How tallies of a study are laid out: buckets of evidence, layers, heads."""
+    """How tallies of a study are laid out: buckets of evidence, layers, heads.
+
+    Attributes:
+        counts: the number of heads of each layer, where not all layers have `heads`.
+
+    >>> Layout(buckets=4, layers=3, heads=2, counts=(2, 0, 1)).places
+    [(0, 0), (0, 1), (2, 0)]
+    """
 
     buckets: int
     layers: int
     heads: int
+    counts: tuple[int, ...] = ()
+
+    @property
+    def head_counts(self) -> tuple[int, ...]:
+        """The number of heads of each layer."""
+        return self.counts or (self.heads,) * self.layers
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Layer and number of every head."""
+        counted = enumerate(self.head_counts)
+        return [(layer, head) for layer, heads in counted for head in range(heads)]
 
 
 class Tally:
@@ -77,6 +96,8 @@ class Tally:
         if buckets is not self._buckets or not follows:
             self._settle()
             self._buckets = buckets
+        if (missing := self._sums.shape[2] - sums.shape[1]) > 0:  # this layer has fewer heads
+            sums = torch.nn.functional.pad(sums, (0, 0, 0, missing))
         self._waiting.append((layer, sums, counts))
 
     def _settle(self) -> None:
@@ -141,8 +162,8 @@ class _Site(Protocol):
     """Where a model attends."""
 
     @property
-    def place(self) -> int:
-        """Its number."""
+    def layer(self) -> int:
+        """The number of its layer."""
 
 
 class _View(Protocol):
@@ -194,7 +215,7 @@ class Mean:
             counts: (example, 1, ... or 1) how many they were.
             uniform: (example, 1, ...) the sums of the baseline.
         """
-        place, buckets = seen.site.place, seen.view.buckets
+        place, buckets = seen.site.layer, seen.view.buckets
         counts = counts.flatten(2)
         self.tally.add(place, sums.flatten(2), counts, buckets)
         if self.baseline is not None and uniform is not None:

@@ -43,6 +43,8 @@ class Unit:
     POINTS: ClassVar[Unit]
     NATS: ClassVar[Unit]
     NATS_GAINED: ClassVar[Unit]
+    PERPLEXITY: ClassVar[Unit]
+    PERPLEXITY_GAINED: ClassVar[Unit]
     TIMES: ClassVar[Unit]
     GRADIENT: ClassVar[Unit]
     COSINE: ClassVar[Unit]
@@ -89,6 +91,8 @@ Unit.SHARE = Unit("share", "share", ".1f", ".1%", "%", percent=True, bounded=Tru
 Unit.POINTS = Unit("points", "points", "+.1f", "+.1%", "", percent=True, signed=True)
 Unit.NATS = Unit("nats", "nats")
 Unit.NATS_GAINED = Unit("nats gained", "nats", "+.3f", "+.3f", "+.3~f", signed=True)
+Unit.PERPLEXITY = Unit("perplexity", "perplexity", ".1f", ".1f", "~g")
+Unit.PERPLEXITY_GAINED = Unit("perplexity gained", "perplexity", "+.1f", "+.1f", "+~g", signed=True)
 Unit.TIMES = Unit("times", "times")
 Unit.GRADIENT = Unit("gradient", "gradient", ".3g", ".3~g", ".3~g")
 Unit.COSINE = Unit("cosine", "cosine", ".3f", ".3f")
@@ -100,6 +104,8 @@ UNITS = {
         Unit.POINTS,
         Unit.NATS,
         Unit.NATS_GAINED,
+        Unit.PERPLEXITY,
+        Unit.PERPLEXITY_GAINED,
         Unit.TIMES,
         Unit.GRADIENT,
         Unit.COSINE,

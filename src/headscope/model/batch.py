@@ -16,7 +16,7 @@ from headscope.model.words import Units, units_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from headscope.model.token_roles import TokenRoles
 
@@ -61,6 +61,8 @@ class Batch:
         inputs = {"input_ids": self.ids, "attention_mask": self.real.long()}
         if getattr(network.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = self.segments
+        if hasattr(network.config, "dim_bbox"):  # boxes on a page, which a text alone has not
+            inputs["bbox"] = torch.zeros((*self.ids.shape, 4), device=self.ids.device)
         return inputs
 
     @cached_property
@@ -100,6 +102,12 @@ class Batch:
     def units(self) -> Units:
         """The words of the batch, and which pieces are whose."""
         return units_of(self.pieces, self.ids.shape[1], self.ids.device)
+
+
+def pad_id(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The id to pad with; a decoder without a padding token pads with its end of text."""
+    candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id)
+    return next((token_id for token_id in candidates if isinstance(token_id, int)), 0)
 
 
 def make_batch(

@@ -33,7 +33,7 @@ def disable(
     >>> with disable(model, "L3.H4,L5"):
     ...     pass
     """
-    by_layer = parse_heads(heads, model.layers, model.heads)
+    by_layer = parse_heads(heads, model.head_counts)
     replacement = parse_replacement(how)
     if replacement is Replacement.MEAN and means is None:
         raise HeadscopeError("'mean' needs the heads' mean outputs (see mean_outputs)")
@@ -49,9 +49,7 @@ def disable(
         context[:, :, off] = substitute.to(context.dtype)
         return context
 
-    interception = intercept_head_outputs(
-        model.network, model.adapter, model.heads, replace_disabled
-    )
+    interception = intercept_head_outputs(model.network, model.adapter, replace_disabled)
     with lock_of(model.network), interception:
         yield model
 

@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrained
 
 from headscope.errors import ModelError
 from headscope.model import bundled
-from headscope.model.detect import pad_id
+from headscope.model.batch import pad_id
 from headscope.model.loading import (
     AUTO_CLASSES,
     LOADING_ERRORS,

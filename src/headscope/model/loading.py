@@ -13,6 +13,7 @@ from torch import nn
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -28,7 +29,13 @@ from headscope.model.adapters import Adapter, family_of
 from headscope.model.attention import Kind, Site
 from headscope.model.detect import DEFAULT_MAX_LENGTH, detect_attention
 from headscope.model.model import Model
-from headscope.model.pruned.shrink import load_pruned_weights, remaining_heads
+from headscope.model.pruned.shapes import pruned_class
+from headscope.model.pruned.shrink import (
+    HEADS_KEY,
+    SHAPES_KEY,
+    load_pruned_weights,
+    remaining_heads,
+)
 from headscope.model.top import Top
 
 LOADING_ERRORS = (
@@ -45,11 +52,13 @@ AUTO_CLASSES = {
     Top.NONE: AutoModel,
     Top.CLASSIFIER: AutoModelForSequenceClassification,
     Top.MASKED_LM: AutoModelForMaskedLM,
+    Top.CAUSAL_LM: AutoModelForCausalLM,
 }
 MISSING_TOP = {
     Top.NONE: "",
     Top.CLASSIFIER: "; fine-tune it first (headscope finetune)",
     Top.MASKED_LM: "; it came without its masked-LM head",
+    Top.CAUSAL_LM: "; it came without its language model",
 }
 """How the error about missing weights ends."""
 
@@ -87,11 +96,14 @@ def load(
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(source, **options)
             config = AutoConfig.from_pretrained(source, **options)
-            if remaining_heads(config) is not None:
-                unpruned = AUTO_CLASSES[top].from_config(config, dtype=getattr(torch, dtype))
+            auto: Any = AUTO_CLASSES[top]
+            if remaining_heads(config) is not None and not hasattr(config, SHAPES_KEY):
+                unpruned = auto.from_config(config, dtype=getattr(torch, dtype))
                 network, info = load_pruned_weights(Path(source), unpruned)
             else:
-                network, info = AUTO_CLASSES[top].from_pretrained(
+                if hasattr(config, SHAPES_KEY):
+                    auto = pruned_class(auto._model_mapping[type(config)])
+                network, info = auto.from_pretrained(
                     source,
                     dtype=getattr(torch, dtype),
                     use_safetensors=None if allow_pickle else True,
@@ -170,6 +182,8 @@ def wrap(
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
+    if not isinstance(network, PreTrainedModel):
+        raise ModelError(f"{type(network).__name__} is no model of transformers (PreTrainedModel)")
     network.train(False)
     inner = cast(PreTrainedModel, network.base_model)
     adapter, sites = _sites(inner, tokenizer)
@@ -185,13 +199,15 @@ def _sites(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
 ) -> tuple[Adapter, tuple[Site, ...]]:
     """The adapter, and where the model attends (with all heads that it had before pruning)."""
-    remaining, adapter = remaining_heads(network.config), family_of(network.config)
-    if remaining is not None and adapter is not None:
-        heads = int(network.config.num_attention_heads)
-        kind = Kind.DECODER if adapter.causal else Kind.ENCODER
-        return adapter, tuple(Site(kind, n, n, heads) for n in range(len(remaining)))
-    adapter, sites = detect_attention(network, tokenizer)
-    return adapter.located_in(network), sites
+    config = network.config
+    remaining, adapter = remaining_heads(config), family_of(config)
+    if remaining is not None:
+        counts = getattr(config, HEADS_KEY, None) or [config.num_attention_heads] * len(remaining)
+        layers = [(layer, heads) for layer, heads in enumerate(counts) if heads]
+        # nothing is analysed in a pruned model, so that the kind of its attention does not matter
+        sites = (Site(Kind.ENCODER, layer, n, heads) for n, (layer, heads) in enumerate(layers))
+        return adapter or Adapter(config.model_type), tuple(sites)
+    return detect_attention(network, tokenizer)
 
 
 def explain_loading_error(name: str | Path, error: Exception) -> str:

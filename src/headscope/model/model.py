@@ -15,11 +15,10 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.corpus import Example, Pieces, encode
-from headscope.errors import HeadscopeError, InputError, ModelError
+from headscope.errors import HeadscopeError, InputError
 from headscope.model.adapters import Adapter
 from headscope.model.attention import Kind, Site, Watcher
-from headscope.model.batch import Batch, make_batch
-from headscope.model.detect import pad_id
+from headscope.model.batch import Batch, make_batch, pad_id
 from headscope.model.hooks.tap import Tap, watch
 from headscope.model.pruned.shrink import remaining_heads
 from headscope.model.token_roles import TokenRoles
@@ -39,6 +38,7 @@ class Model:
             nothing here reads).
         with_top: the network with its classifier or language model, if it was loaded with one.
         token_roles: finds separators and punctuation among token ids.
+        resumable: whether variants can be run from the layer in which they differ; None: not tried.
 
     >>> from headscope.model import load
     >>> load("minilm")
@@ -55,6 +55,7 @@ class Model:
     uninitialised_weights: frozenset[str] = frozenset()
     with_top: PreTrainedModel | None = field(default=None, repr=False)
     token_roles: TokenRoles = field(init=False, repr=False)
+    resumable: bool | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.token_roles = TokenRoles(self.tokenizer)
@@ -62,22 +63,36 @@ class Model:
     def __repr__(self) -> str:
         random = "" if self.weights == "trained" else " (random weights)"
         shape = f"{self.layers} layers x {self.heads} heads"
+        if len(set(self.head_counts)) > 1:
+            attending = sum(count > 0 for count in self.head_counts)
+            shape = f"{self.layers} layers, {attending} of them with up to {self.heads} heads"
         remaining = remaining_heads(self.network.config)
         if remaining is not None:
             count = sum(len(heads) for heads in remaining)
-            shape = f"{self.layers} layers, {count} of {self.layers * self.heads} heads"
+            shape = f"{self.layers} layers, {count} of {sum(self.head_counts)} heads"
         family = self.network.config.model_type
         return f"{self.name}{random}: {family}, {shape}, at most {self.max_length} tokens"
 
     @property
     def layers(self) -> int:
-        """The number of layers that attend."""
-        return len(self.sites)
+        """The number of layers up to the last one that attends."""
+        return self.sites[-1].layer + 1
 
     @property
     def heads(self) -> int:
-        """The number of heads in each layer."""
-        return self.sites[0].heads
+        """The number of heads in each layer, or in the layer that has most."""
+        return max(site.heads for site in self.sites)
+
+    @property
+    def head_counts(self) -> tuple[int, ...]:
+        """The number of heads of each layer; 0 for a layer that does not attend."""
+        heads = {site.layer: site.heads for site in self.sites}
+        return tuple(heads.get(layer, 0) for layer in range(self.layers))
+
+    @property
+    def uneven(self) -> tuple[int, ...]:
+        """The number of heads of each layer if layers differ in it, else ()."""
+        return self.head_counts if len(set(self.head_counts)) > 1 else ()
 
     @property
     def whole(self) -> PreTrainedModel:
@@ -95,7 +110,8 @@ class Model:
             if name in self.uninitialised_weights:
                 continue
             sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-            sha.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+            flat = tensor.detach().cpu().contiguous().flatten()
+            sha.update(flat.view(torch.uint8).numpy().data)
         return sha.hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -141,10 +157,7 @@ class Model:
     @cached_property
     def exposes_values(self) -> bool:
         """Whether the value vectors and output projections of the layers can be read."""
-        try:
-            return bool(self.adapter.blocks(self.network))
-        except ModelError:
-            return False
+        return bool(self.adapter.output_projection)
 
     @property
     def kind(self) -> Kind:

@@ -18,7 +18,7 @@ import torch
 from transformers import PreTrainedModel
 
 from headscope._util.interrupt import raise_if_interrupted
-from headscope.model.hooks.head_outputs import ATTENTION_PREFIX
+from headscope.model.hooks.head_outputs import is_attended
 from headscope.model.hooks.tap import lock_of
 from headscope.model.model import Model
 
@@ -56,13 +56,14 @@ def replicas_of(model: Model) -> list[Model]:
 
 
 def _in_use(network: PreTrainedModel) -> bool:
-    routed = str(network.config._attn_implementation).startswith(ATTENTION_PREFIX)
     hooks = (
         hook
         for module in network.modules()
         for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
     )
-    return routed or any(getattr(hook, "__module__", "") != THREAD_SAFE for hook in hooks)
+    return is_attended(network) or any(
+        getattr(hook, "__module__", "") != THREAD_SAFE for hook in hooks
+    )
 
 
 @dataclass(frozen=True)

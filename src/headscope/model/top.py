@@ -15,3 +15,4 @@ class Top(StrEnum):
     NONE = "nothing"
     CLASSIFIER = "classifier"
     MASKED_LM = "masked-lm"
+    CAUSAL_LM = "causal-lm"

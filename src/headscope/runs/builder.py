@@ -28,11 +28,13 @@ class ResultBuilder:
     """Tables and the record of a run while they are being made.
 
     Attributes:
+        heads: the number of heads of each layer, where layers differ.
         corpora: sizes by corpus and weights.
         left_out: by corpus, the analyses that could not be done and why.
         summary: what the experiment itself has to say, a dataclass or JSON.
     """
 
+    heads: Sequence[int] = ()
     corpora: dict[tuple[str, str], CorpusRecord] = field(default_factory=dict)
     left_out: dict[str, dict[str, str]] = field(default_factory=dict)
     seconds: float | None = None
@@ -72,8 +74,8 @@ class ResultBuilder:
         Args:
             about: what the analysis says of itself, in short and in detail.
         """
-        best = best_rows(statistics, analysis, corpus, weights)
-        self.add_rows(HEADS, head_rows(statistics, analysis, corpus, weights))
+        best = best_rows(statistics, analysis, corpus, weights, self.heads)
+        self.add_rows(HEADS, head_rows(statistics, analysis, corpus, weights, self.heads))
         self.add_rows(BEST, best)
         self.describe(analysis, about, statistics)
         return best

@@ -115,6 +115,7 @@ class Task(ABC):
         size = Budget(
             max(1, budget.tokens // self.texts_per_case),
             max(1, budget.area // self.texts_per_case),
+            padded=not model.adapter.depends_on_padding,
         )
         return [
             CaseBatch(
@@ -127,8 +128,10 @@ class Task(ABC):
 
     def predict(self, model: Model, cases: list[Case], budget: Budget) -> Floats:
         """(case,) predictions of a model."""
+        from headscope.model.hooks.tap import evaluating
+
         predictions = np.empty(len(cases))
-        with torch.inference_mode():
+        with torch.inference_mode(), evaluating(model.whole):
             for batch in self.batches(model, cases, budget):
                 values = self.read(model, batch, batch.inputs(model), 1)[0]
                 predictions[list(batch.places)] = values.double().cpu().numpy()

@@ -1,4 +1,4 @@
-"""Tasks by name: `glue/mrpc`, `similarity:FILE`, `classify:FILE`, `masked-lm:DATA`, `tour`.
+"""Tasks by name: `glue/mrpc`, `similarity:FILE`, `classify:FILE`, `causal-lm:DATA`, `tour`.
 
 One file registers one kind of task; a file of another package does so too, declared as an entry
 point `headscope.tasks`.
@@ -81,7 +81,7 @@ def task_kinds() -> dict[str, TaskKind]:
     """All kinds of tasks by name: those of the package, then those of plug-ins.
 
     >>> sorted(task_kinds())
-    ['classify', 'glue', 'imdb', 'masked-lm', 'similarity', 'tour']
+    ['causal-lm', 'classify', 'glue', 'imdb', 'masked-lm', 'similarity', 'tour']
     """
     _load_kinds()
     return dict(_KINDS)

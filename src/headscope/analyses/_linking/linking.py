@@ -108,7 +108,7 @@ class Linking(Analysis):
         hits, matched, spread = sums.chunk(3, 1)
         self.hits.add(seen, hits, counts)
         self.matched.add(seen, matched, counts)
-        self.spread.add(seen.site.place, spread, counts, halves)
+        self.spread.add(seen.site.layer, spread, counts, halves)
         self._keep(torch.stack([row, column], 1), view)
 
     def _cases(self, view: View) -> tuple[Cases, Tensor, Tensor]:
@@ -146,8 +146,8 @@ class Linking(Analysis):
                     for link in self.linked(pieces, self.options)
                 ]
                 record = {"words": list(pieces.words), "links": links}
-                drawn = np.stack(self._drawn[key])  # (layer, direction, head, word)
-                arrays = {"drawn": drawn.swapaxes(1, 2)}
+                drawn = np.concatenate(self._drawn[key], 1)  # (direction, head of all layers, word)
+                arrays = {"drawn": drawn.swapaxes(0, 1)}
                 store.offer(Exemplar(display_rank(pieces), pieces.example.id, record, arrays))
         return stores
 
@@ -164,7 +164,7 @@ class Linking(Analysis):
         gold: dict[int, list[int]] = defaultdict(list)
         for query, answer in links:
             gold[query].append(answer)
-        drawn = exemplar.arrays["drawn"][best.layer, best.head]
+        drawn = exemplar.arrays["drawn"][self.layout.places.index(best.place)]
         choice = drawn[1 if best.direction == "column" else 0]
         arcs = tuple(
             Arc(query, tuple(answers), int(choice[query]), int(choice[query]) in answers)

@@ -40,7 +40,7 @@ class CaseExperiment(Experiment):
     ) -> None:
         self.model, self.task, self.max_length, self.seed = model, task, max_length, seed
         model.check_length(max_length)
-        self.layout = Layout(BUCKETS, model.layers, model.heads)
+        self.layout = Layout(BUCKETS, model.layers, model.heads, model.uneven)
 
     def options(self) -> dict[str, Any]:
         """What of the study's options is its own."""
@@ -86,7 +86,7 @@ class CaseExperiment(Experiment):
 
     def results(self, *measured: Measured) -> ResultBuilder:
         """Statistics as tables, with the sizes of what was read."""
-        builder = ResultBuilder()
+        builder = ResultBuilder(self.model.uneven)
         place = (self.task.name, self.model.weights)
         for name, kind, statistics in measured:
             builder.add_statistics(name, describe_class(kind), statistics, *place)

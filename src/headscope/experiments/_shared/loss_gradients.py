@@ -18,6 +18,7 @@ from headscope.corpus import Budget, bucket_of
 from headscope.evidence import Layout, Statistic, Tally, Unit
 from headscope.model import Gates, Model, gate_heads
 from headscope.model.attention import Mass, View, answer
+from headscope.model.hooks.tap import evaluating
 from headscope.tasks import CaseBatch, Task
 
 GROUPS = ("all", "first", "separator", "punctuation", "other")
@@ -52,33 +53,34 @@ def gradients_of_loss(
         attention: differentiate with respect to the attention weights as well.
     """
     cases = len(batch.cases)
-    network = model.whole
-    training = network.training
-    network.train(False)
-    try:
-        with gate_heads(model, batch.batch, attention=attention) as gates:
-            with torch.enable_grad():
-                losses = task.losses(model, batch, batch.inputs(model))
-                wanted = [gates.values, *(gates.attention.weights if gates.attention else ())]
-                by_gate, *by_weight = torch.autograd.grad(losses.sum(), wanted)
-            by_gate = by_gate.view(model.layers, cases, -1, model.heads).sum(2)
-            parts = _magnitudes(gates, by_weight)
-    finally:
-        network.train(training)
-    by_case = [
-        torch.stack(part, 1).view(cases, -1, model.layers, model.heads, len(GROUPS)).sum(1)
-        for part in zip(*parts, strict=True)
-    ]
+    gating = gate_heads(model, batch.batch, attention=attention)
+    with evaluating(model.whole), gating as gates:
+        with torch.enable_grad():
+            losses = task.losses(model, batch, batch.inputs(model))
+            wanted = [gates.values, *(gates.attention.weights if gates.attention else ())]
+            by_gate, *by_weight = torch.autograd.grad(losses.sum(), wanted)
+        by_gate = by_gate.view(model.layers, cases, -1, model.heads).sum(2)
+        parts = _magnitudes(model, gates, by_weight)
+    by_case = [part.view(cases, -1, *part.shape[1:]).sum(1) for part in parts]
     return LossGradients(losses.detach(), by_gate.transpose(0, 1), *by_case)
 
 
-def _magnitudes(gates: Gates, gradients: list[Tensor]) -> list[tuple[Tensor, Tensor]]:
-    """Per layer (text, head, group): the summed magnitude, and the same spread evenly."""
-    views = gates.attention.views if gates.attention else []
-    return [
-        _by_role(gradient.detach().abs(), view)
-        for gradient, view in zip(gradients, views, strict=True)
-    ]
+def _magnitudes(model: Model, gates: Gates, gradients: list[Tensor]) -> list[Tensor]:
+    """(text, layer, head, group) the summed magnitude, and the same spread evenly."""
+    if gates.attention is None:
+        return []
+    shape = (len(gradients[0]), model.layers, model.heads, len(GROUPS))
+    sums = [torch.zeros(shape, device=gradients[0].device) for _ in range(2)]
+    by_layer: dict[int, Tensor] = {}
+    for layer, gradient in zip(gates.attention.layers, gradients, strict=True):
+        # weights that are used twice in a layer have two derivatives
+        by_layer[layer] = by_layer[layer] + gradient if layer in by_layer else gradient
+    views = dict(zip(gates.attention.layers, gates.attention.views, strict=True))
+    for layer, gradient in by_layer.items():
+        parts = _by_role(gradient.detach().abs(), views[layer])
+        for total, part in zip(sums, parts, strict=True):
+            total[:, layer, : gradient.shape[1]] = part
+    return sums
 
 
 def _by_role(sizes: Tensor, view: View) -> tuple[Tensor, Tensor]:

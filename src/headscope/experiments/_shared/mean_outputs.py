@@ -21,7 +21,7 @@ def average_head_outputs(model: Model, task: Task, cases: list[Case], budget: Bu
         sums[outputs.layer] = sums.get(outputs.layer, 0) + total
         return outputs.context
 
-    with intercept_head_outputs(model.network, model.adapter, model.heads, add):
+    with intercept_head_outputs(model.network, model.adapter, add):
         for batch in task.batches(model, cases, budget):
             real = batch.batch.real
             task.read(model, batch, batch.inputs(model), 1)

@@ -32,18 +32,21 @@ def every_head(model: Model) -> list[Variant]:
     """All heads one by one."""
     return [
         Variant("head", head_name(layer, head), {layer: [head]})
-        for layer in range(model.layers)
-        for head in range(model.heads)
+        for layer, heads in enumerate(model.head_counts)
+        for head in range(heads)
     ]
 
 
 def every_head_and_layer(model: Model) -> list[Variant]:
     """All heads one by one, then all layers."""
-    every = list(range(model.heads))
-    layers = [Variant("layer", head_name(one), {one: every}) for one in range(model.layers)]
+    layers = [
+        Variant("layer", head_name(layer), {layer: list(range(heads))})
+        for layer, heads in enumerate(model.head_counts)
+        if heads
+    ]
     return every_head(model) + layers
 
 
 def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
     """Sets of heads, each off together: `L3.H4,L5`."""
-    return [Variant("set", name, parse_heads(name, model.layers, model.heads)) for name in names]
+    return [Variant("set", name, parse_heads(name, model.head_counts)) for name in names]

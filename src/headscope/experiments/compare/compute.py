@@ -120,7 +120,9 @@ class Lockstep:
     def _read(self, models: dict[str, Model], batches: WorkItems[list[Pieces]]) -> ShardResult:
         """Watch models read some batches, one after the other."""
         shard = [pieces for texts in batches.items for pieces in texts]
-        similarity = Similarity(Layout(BUCKETS, self.lead.model.layers, self.lead.model.heads))
+        similarity = Similarity(
+            Layout(BUCKETS, self.lead.model.layers, self.lead.model.heads, self.lead.model.uneven)
+        )
         watching = {role: Watching(each, shard) for role, each in self.passes.items()}
         watchers = {role: each.watchers for role, each in watching.items()}
         watchers[BASE].append(similarity.first)
@@ -244,7 +246,7 @@ def difference(before: Statistic, after: Statistic) -> Statistic:
 
 def check_alike(base: Model, other: Model) -> None:
     """Refuse models that do not have the same heads or do not read the same tokens."""
-    if (base.layers, base.heads) != (other.layers, other.heads):
+    if base.head_counts != other.head_counts:
         raise ModelError(
             f"{base.name} has {base.layers} layers of {base.heads} heads, {other.name} "
             f"{other.layers} of {other.heads}: there is nothing to compare head by head"

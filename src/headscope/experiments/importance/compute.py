@@ -123,6 +123,7 @@ class Importance(CaseExperiment):
                 len(self.cases),
             )
             for place in range(layers * heads)
+            if place % heads < self.model.head_counts[place // heads]
         ]
 
     def _compared(self, means: Floats) -> Floats:

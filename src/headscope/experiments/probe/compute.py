@@ -168,7 +168,7 @@ class Probing(Experiment):
             result = run(JOBS, self.work, folder, 0, self)
         self.progress.end()
         results = {job: JobResult.restore(job, result) for job in JOBS}
-        shape = Layout(BUCKETS, self.model.layers, self.model.heads)
+        shape = Layout(BUCKETS, self.model.layers, self.model.heads, self.model.uneven)
         scores = ScoreTable(corpus, self.parts[TRAIN], self.parts[TEST])
         texts = [sentence.pieces for sentence in self.parts[TEST]]
         builder = ResultBuilder()

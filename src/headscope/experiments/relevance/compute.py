@@ -96,15 +96,16 @@ class Relevance(CaseExperiment):
             score = self.task.explained(self.model, batch, batch.inputs(self.model)).sum()
             heads, residual, _ = trace.relevance(score)
             total = score.detach().item()
-        for layer in range(self.model.layers):
-            through = float(heads[layer].double().sum())
-            absorbed = trace.ledger.absorbed_since(trace.entries[layer])
-            went = [through, float(residual[layer]), *absorbed]
+        by_case = np.zeros((len(batch.cases), self.model.layers, self.model.heads))
+        for place, layer in enumerate(trace.layers):
+            of_heads = heads[place].double()
+            absorbed = trace.ledger.absorbed_since(trace.entries[place])
+            went = [float(of_heads.sum()), float(residual[place]), *absorbed]
             self._check_lost(layer, total, went)
             parts[layer] += [total, *went]
-        cases = len(batch.cases)
-        by_case = heads.view(self.model.layers, cases, -1, self.model.heads).sum(2)
-        return np.asarray(by_case.transpose(0, 1).flatten(1).double().cpu().numpy())
+            texts = of_heads.view(len(batch.cases), -1, of_heads.shape[1]).sum(1)
+            by_case[:, layer, : texts.shape[1]] = texts.cpu().numpy()
+        return by_case.reshape(len(by_case), -1)
 
     def _check_lost(self, layer: int, score: float, parts: list[float]) -> None:
         """Refuse a model in which the parts of the score do not sum to the score."""
@@ -119,6 +120,8 @@ class Relevance(CaseExperiment):
         """After all shards: layer by layer, where the score went."""
         layers = []
         for layer, parts in enumerate(self.merged.columns[PARTS].sum(0)):
+            if not parts.any():  # it does not attend
+                continue
             lost = float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max())
             heads, residual, biases, epsilon = (parts[1:] / parts[0]).tolist()
             layers.append(ScoreParts(layer, heads, residual, biases, epsilon, lost))

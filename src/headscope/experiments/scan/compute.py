@@ -81,7 +81,7 @@ class Scan(Experiment):
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
         """Do every pass, follow every loss, and turn what they brought in into tables."""
         begun = time.perf_counter()
-        builder = ResultBuilder()
+        builder = ResultBuilder(self.model.uneven)
         for number, each in enumerate(self.passes):
             random = " (random weights)" if each.model.weights == "random" else ""
             packed = " in windows" if each.inputs is Inputs.WINDOWS else ""

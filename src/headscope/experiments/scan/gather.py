@@ -9,7 +9,7 @@ import numpy as np
 
 from headscope.analyses import Analysis, Inputs, describe_class
 from headscope.corpus import Pieces, bucket_of
-from headscope.evidence import BestHead, Exemplars, ShardResult
+from headscope.evidence import BestHead, Exemplars, Layout, ShardResult
 from headscope.evidence.example_tables import ARCS, MAPS, ArcsRow, MapRow
 from headscope.experiments.scan import maps
 from headscope.experiments.scan.passes import Pass
@@ -61,7 +61,7 @@ def add_corpus(
             for analysis in analyses
         )
         labels = next(((one, store) for one, store in labelling if store is not None), None)
-        builder.add_rows(MAPS, _maps(stored, labels, *place))
+        builder.add_rows(MAPS, _maps(stored, labels, each.layout, *place))
         builder.corpora[place] = CorpusRecord(corpus=place[0], weights=place[1], **sizes)
     if each.inputs is Inputs.WINDOWS:
         limit = each.settings.max_length or each.model.max_length
@@ -86,17 +86,20 @@ def corpus_record(
 
 
 def _maps(
-    stored: Exemplars, labels: tuple[Analysis, Exemplars] | None, corpus: str, weights: str
+    stored: Exemplars,
+    labels: tuple[Analysis, Exemplars] | None,
+    layout: Layout,
+    corpus: str,
+    weights: str,
 ) -> Iterator[MapRow]:
     """One row per text, layer and head, with the label of the map where an analysis gives one."""
     labelled = {exemplar.id: exemplar for exemplar in labels[1]} if labels else {}
     for exemplar in stored:
-        levels = exemplar.arrays["maps"]
-        for layer, head in np.ndindex(*levels.shape[:2]):
+        for (layer, head), levels in zip(layout.places, exemplar.arrays["maps"], strict=True):
             label, probability = None, None
             if labels and exemplar.id in labelled:
                 label, probability = labels[0].label_map(labelled[exemplar.id], layer, head)
-            level = np.ascontiguousarray(levels[layer, head]).tobytes()
+            level = np.ascontiguousarray(levels).tobytes()
             yield MapRow(
                 corpus,
                 weights,

@@ -46,7 +46,7 @@ class Maps:
         """The store; `tokens` gives the pieces of a text as a reader would write them."""
         for key, pieces in self._chosen.items():
             shown = tuple(tokens(pieces)[:MAX_TOKENS])
-            maps = np.stack(self._maps[key])
+            maps = np.concatenate(self._maps[key])  # (head of all layers, query, key)
             record = {"tokens": list(shown)}
             self.store.offer(
                 Exemplar(display_rank(pieces), pieces.example.id, record, {"maps": maps})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
@@ -13,6 +13,7 @@ from headscope._util.progress import Progress, duration
 from headscope.analyses import Analysis, Inputs, Needs
 from headscope.corpus import (
     BUCKETS,
+    Budget,
     Corpus,
     Example,
     Pieces,
@@ -108,10 +109,14 @@ class Pass:
             return iter(self.survey.kept)
         return shards(self.model, self.corpus, self.settings, self.inputs)
 
+    @property
+    def layout(self) -> Layout:
+        """How tallies are laid out."""
+        return Layout(BUCKETS, self.model.layers, self.model.heads, self.model.uneven)
+
     def start(self) -> list[Analysis]:
         """The analyses with empty tallies."""
-        layout = Layout(BUCKETS, self.model.layers, self.model.heads)
-        options_of = self.settings.options_of
+        layout, options_of = self.layout, self.settings.options_of
         return [kind(layout, self.survey, options_of(kind)) for kind in self.kinds]
 
     def skip(self, result: ShardResult) -> None:
@@ -130,9 +135,14 @@ class Pass:
         """Those who read."""
         return replicas_of(self.model)
 
+    @property
+    def budget(self) -> Budget:
+        """How large a batch may be."""
+        return replace(self.settings.budget, padded=not self.model.adapter.depends_on_padding)
+
     def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
         """The texts of a shard by like length."""
-        places = plan_batches([len(pieces) for pieces in shard], self.settings.budget)
+        places = plan_batches([len(pieces) for pieces in shard], self.budget)
         return [[shard[place] for place in batch] for batch in places]
 
     def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> ShardResult:
@@ -160,7 +170,7 @@ class Pass:
         """How long one reader would take, from a few texts spread over the first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
-        batches = plan_batches([len(pieces) for pieces in sample], self.settings.budget)
+        batches = plan_batches([len(pieces) for pieces in sample], self.budget)
         weighted = self.settings.norm_weighted
         with self.model.watch(*self.start(), norm_weighted=weighted) as tap:
             tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up

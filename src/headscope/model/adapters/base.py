@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
@@ -16,15 +16,12 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PretrainedConfig
 
-COMMON_PLACES = (("self_attn.o_proj", "mlp"), ("self_attn.out_proj", "fc1"))
-"""Output projection and MLP in the layers of many decoders that have no adapter."""
-
 
 class Route(StrEnum):
-    """How the attention weights are observed."""
+    """Where the attention of a model is seen."""
 
     FUNCTION = "function"  # the model calls an attention function that transformers registers
-    HOOK = "hook"  # it does not: a hook reads what its attention modules return
+    SOFTMAX = "softmax"  # it does not: where it multiplies the result of a softmax by its values
 
 
 @dataclass(frozen=True)
@@ -33,15 +30,17 @@ class Adapter:
 
     Attributes:
         family: `model_type` in the configuration.
-        route: how the attention weights are observed.
-        attention_class: class name of the modules that return attention weights (`HOOK` only).
+        route: where the attention is seen.
+        observed_mask: whether the model hides keys that its mask shows, so that only the weights
+            tell which keys a query sees.
+        layers: the number of the layer of each attention, in the order in which they run; -1 for
+            one that is no attention of heads over tokens; empty: layer after layer.
+        depends_on_padding: whether a text is read otherwise when it is padded, so that only texts
+            of one length can be read together.
+        block_list: path in the network of the list of its layers.
         reserved_positions: entries of the position table that no token uses.
-        causal: whether a token sees only the tokens before it (`HOOK` only; an attention function
-            receives the mask).
-        output_projection: path of the output projection of the attention; if empty, the places
-            used by other families are tried.
+        output_projection: path of the projection whose inputs are the outputs of heads.
         mlp_module: path of the first module of the feed-forward network.
-        value_projection: path of the value projection (`HOOK` only).
         attention_module: path of the module that computes the attention. Removing heads needs
             this and `qkv_modules`.
         qkv_modules: in the attention module, the projections whose outputs are split into heads.
@@ -57,12 +56,13 @@ class Adapter:
 
     family: str
     route: Route = Route.FUNCTION
-    attention_class: str = ""
+    observed_mask: bool = False
+    layers: tuple[int, ...] = ()
+    depends_on_padding: bool = False
+    block_list: str = ""
     reserved_positions: int = 0
-    causal: bool = False
     output_projection: str = ""
     mlp_module: str = ""
-    value_projection: str = ""
     attention_module: str = ""
     qkv_modules: tuple[str, ...] = ()
     all_head_size_attr: str = ""
@@ -76,31 +76,42 @@ class Adapter:
             return positions - self.reserved_positions
         return None
 
-    def located_in(self, network: nn.Module) -> Adapter:
-        """The adapter with `output_projection` and `mlp_module` filled in if they can be found."""
-        if self.output_projection or self.route is Route.HOOK:
-            return self
-        registered = [
-            (adapter.output_projection, adapter.mlp_module)
-            for adapter in families().values()
-            if adapter.output_projection
-        ]
-        for output_projection, mlp_module in (*COMMON_PLACES, *registered):
-            if _modules_with(network, output_projection, mlp_module):
-                return replace(self, output_projection=output_projection, mlp_module=mlp_module)
-        return self
+    @property
+    def attending(self) -> tuple[int, ...]:
+        """The numbers of the layers that attend, if they are not all."""
+        return tuple(dict.fromkeys(layer for layer in self.layers if layer >= 0))
+
+    def layer_of(self, turn: int) -> int:
+        """The layer that attends as the `turn`-th.
+
+        >>> Adapter("hybrid", layers=(1, 3)).layer_of(1)
+        3
+        """
+        return self.layers[turn] if turn < len(self.layers) else turn
 
     def blocks(self, network: nn.Module) -> list[nn.Module]:
-        """The modules of the layers; a module shared by several layers occurs once."""
+        """The modules of the layers that attend; one that several layers share occurs once."""
+        if self.block_list:
+            members = list(network.get_submodule(self.block_list).children())
+            return [members[layer] for layer in self.attending] if self.layers else members
         blocks: list[nn.Module] = []
         if self.output_projection:
             blocks = _modules_with(network, self.output_projection, self.mlp_module)
-        if not blocks or (self.route is Route.HOOK and not self.value_projection):
-            raise ModelError(
-                f"headscope does not know the output projections of the family {self.family!r}, "
-                "which switching heads off needs; write an adapter (see model/adapters/bert.py)"
-            )
+        if not blocks:
+            raise ModelError(f"the layers of {self.family!r} are not where headscope finds them")
         return blocks
+
+    def projection_of(self, network: nn.Module, layer: int) -> nn.Module:
+        """The output projection of a layer."""
+        if not self.output_projection:
+            raise ModelError(
+                f"between the heads of {self.family!r} and their output projection there is "
+                "something else, or they have none"
+            )
+        blocks = self.blocks(network)
+        place = self.attending.index(layer) if self.layers else layer
+        block = blocks[0] if len(blocks) == 1 else blocks[place]
+        return block.get_submodule(self.output_projection)
 
 
 def _modules_with(network: nn.Module, *paths: str) -> list[nn.Module]:
@@ -125,7 +136,7 @@ def register(adapter: Adapter) -> Adapter:
 
     Raises an error if the family has a different adapter already.
 
-    >>> register(Adapter("bert", causal=True))
+    >>> register(Adapter("bert", observed_mask=True))
     Traceback (most recent call last):
     headscope.errors.ModelError: there is another adapter for the family 'bert' already
     """
@@ -141,7 +152,7 @@ def families() -> dict[str, Adapter]:
     """All adapters by family (`model_type`): the built-in ones and those that were registered.
 
     >>> families()["mpnet"].route
-    <Route.HOOK: 'hook'>
+    <Route.SOFTMAX: 'softmax'>
     """
     load_plugins("adapters")
     return _builtin_adapters() | _REGISTERED

@@ -4,12 +4,10 @@ from headscope.model.adapters.base import Adapter, Route
 
 MPNET = Adapter(
     "mpnet",
-    Route.HOOK,
-    attention_class="MPNetSelfAttention",
+    Route.SOFTMAX,
     reserved_positions=2,
     output_projection="attention.attn.o",
     mlp_module="intermediate",
-    value_projection="attention.attn.v",
     attention_module="attention.attn",
     qkv_modules=("q", "k", "v"),
     all_head_size_attr="all_head_size",

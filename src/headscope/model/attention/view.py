@@ -28,7 +28,7 @@ class Visible:
     """
 
     def __init__(self, mask: Tensor, source: Tensor | None = None) -> None:
-        self._mask, self.source = mask, source
+        self._mask, self._sources = mask, [source]
         self._bands: dict[int, Tensor] = {}
 
     @property
@@ -36,6 +36,15 @@ class Visible:
         """(example, query, key)."""
         examples, _, queries, keys = self._mask.shape
         return examples, queries, keys
+
+    @property
+    def whole(self) -> Tensor:
+        """(example, 1, query, key) the mask itself."""
+        return self._mask
+
+    def hold(self, source: Tensor | None) -> None:
+        """Keep another mask that means the same, so that its address stays its own."""
+        self._sources.append(source)
 
     @property
     def alike(self) -> bool:

@@ -16,6 +16,7 @@ from transformers import PreTrainedModel
 
 from headscope.model.adapters import Adapter
 from headscope.model.attention import View
+from headscope.model.attention.answers import Plan
 from headscope.model.batch import Batch
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.hooks.tap import Tap, installed, lock_of
@@ -26,38 +27,41 @@ class DifferentiableTap(Tap):
     """A tap that keeps the attention weights of a batch as part of the graph.
 
     Attributes:
-        weights: for each layer, (example, head, query, key).
-        views: for each layer, who looks at whom.
+        weights: for each layer that attends, (example, head, query, key).
+        views: for each of them, who looks at whom.
+        layers: their numbers.
     """
 
     def __init__(self, model: PreTrainedModel, adapter: Adapter) -> None:
         super().__init__(model, adapter)
         self.weights: list[Tensor] = []
         self.views: list[View] = []
+        self.layers: list[int] = []
 
     def begin(self, batch: Batch) -> None:
         """Discard the previous batch and prepare for the next one."""
         super().begin(batch)
-        self.weights, self.views = [], []
+        self.weights, self.views, self.layers = [], [], []
 
     def show(
         self,
-        module: nn.Module,
+        layer: int,
+        plan: Plan,
         weights: Tensor,
-        mask: Tensor | None,
-        value: Tensor | None,
+        value: Tensor,
         scores: Tensor | None = None,
     ) -> None:
         """Keep the weights (example, head, query, key) of a layer."""
         self.weights.append(weights)
-        self.views.append(self.plan(mask).view)
+        self.views.append(plan.view)
+        self.layers.append(layer)
 
     def weigh(
-        self, query: Tensor, key: Tensor, scaling: float, biases: list[Tensor]
+        self, query: Tensor, key: Tensor, scaling: float, bias: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """(example, head, query, key) weights and scores, in the graph and in their own memory."""
         scores = torch.matmul(query.float() * scaling, key.float().mT)
-        for bias in biases:
+        if bias is not None:
             scores = scores + bias
         return torch.softmax(scores, -1), scores
 
@@ -90,7 +94,7 @@ def gate_heads(model: Model, batch: Batch, *, attention: bool = False) -> Iterat
             gates.attention = DifferentiableTap(model.network, model.adapter)
             undo.enter_context(installed(gates.attention))
             gates.attention.begin(batch)
-            embeddings = model.network.get_input_embeddings()
+            embeddings = _embeddings(model.network)
             undo.callback(embeddings.register_forward_hook(_require_gradient).remove)
         undo.enter_context(scale_heads(model, gates.values))
         yield gates
@@ -105,14 +109,25 @@ def scale_heads(model: Model, values: Tensor) -> Iterator[None]:
     """
 
     def scale(outputs: HeadOutputs) -> Tensor:
-        gate = values[outputs.layer].to(outputs.context.dtype)
+        gate = values[outputs.layer, :, : outputs.context.shape[2]].to(outputs.context.dtype)
         return outputs.context * gate[:, None, :, None]
 
-    interception = intercept_head_outputs(model.network, model.adapter, model.heads, scale)
+    interception = intercept_head_outputs(model.network, model.adapter, scale)
     with lock_of(model.network), interception:
         yield
 
 
-def _require_gradient(_: nn.Module, __: Any, output: Tensor) -> Tensor:
+def _embeddings(network: PreTrainedModel) -> nn.Module:
+    """The embeddings of tokens."""
+    try:
+        return network.get_input_embeddings()
+    except NotImplementedError:
+        return next(module for module in network.modules() if isinstance(module, nn.Embedding))
+
+
+def _require_gradient(_: nn.Module, __: Any, output: Any) -> Any:
     """Embeddings that belong to a graph even if the weights are frozen."""
-    return output if output.requires_grad else output.requires_grad_()
+    embedded = output[0] if isinstance(output, tuple) else output
+    if not embedded.requires_grad:
+        embedded.requires_grad_()
+    return output

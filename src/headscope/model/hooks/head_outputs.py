@@ -1,38 +1,51 @@
-"""Reading and replacing the outputs of heads, just before the output projection of their layer.
+"""Seeing and replacing the outputs of heads, where the attention of a layer is computed.
 
-A hook before that projection may replace the outputs. Uniform attention also needs the value
-vectors and the mask: models that call a registered attention function hand them over there, the
-others through a hook on their value projection. All hooks are removed at the end of the `with`.
+Whatever follows in the layer (a gate, a norm, the output projection) works on the outputs that an
+intervention leaves. Everything is undone at the end of the `with`.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route
+from headscope.model.hooks.attention_function import OwnFunction, is_plain, replaced_attention
+from headscope.model.hooks.softmax_route import replaced_products
 from headscope.model.pruned.shrink import check_intact
 
-ATTENTION_PREFIX = "headscope_"
-"""Prefix of the names under which our attention functions are registered."""
-_NUMBERS = itertools.count()
+LOWEST = -1e4
+"""A term of scores that is not above this masks a key."""
+
+
+def visible_keys(mask: Tensor | None, keys: int) -> Tensor | None:
+    """(example or 1, 1, query or 1, key) which keys a query may see, by the mask that a model hands
+    to its attention function; None: all of them.
+
+    Args:
+        mask: (example or 1, head or 1, query or 1, key or more) bool, or a term of scores.
+
+    >>> visible_keys(torch.tensor([0.0, -1e9])[None, None, None], 2).flatten().tolist()
+    [True, False]
+    """
+    if mask is None:
+        return None
+    mask = mask[..., :keys]
+    visible = mask if mask.dtype is torch.bool else mask > LOWEST
+    return visible if visible.shape[1] == 1 else visible.any(1, keepdim=True)
 
 
 @dataclass(frozen=True)
 class HeadOutputs:
-    """The outputs of the heads of a layer, as they enter its output projection.
+    """The outputs of the heads of a layer.
 
     Attributes:
         layer: counted from 0.
@@ -64,145 +77,139 @@ class HeadOutputs:
 
 
 Intervention = Callable[[HeadOutputs], Tensor]
-"""Maps the outputs of heads to what replaces them, (..., example, query, head, size)."""
+"""Maps the outputs of heads to what replaces them, (example, query, head, size)."""
 
 
-class LayerCounter:
-    """Knows which layer is running. Layers are counted as they run: ALBERT's share one module."""
-
-    def __init__(self, network: PreTrainedModel, adapter: Adapter) -> None:
-        self.network, self.adapter = network, adapter
-        self.blocks = adapter.blocks(network)
-        self.layer = -1
-
-    def count_layers(self, undo: ExitStack) -> None:
-        """Install the hooks that count layers until `undo` is closed."""
-
-        def begin(_: nn.Module, __: Any) -> None:
-            self.layer = -1
-
-        def enter(_: nn.Module, __: Any) -> None:
-            self.layer += 1
-
-        undo.callback(self.network.register_forward_pre_hook(begin).remove)
-        for block in self.blocks:
-            undo.callback(block.register_forward_pre_hook(enter).remove)
-
-
-class HeadOutputInterceptor(LayerCounter):
-    """Applies interventions to the head outputs of a network, one after the other."""
-
-    def __init__(self, network: PreTrainedModel, adapter: Adapter, heads: int) -> None:
-        check_intact(network)
-        super().__init__(network, adapter)
-        self.heads = heads
-        self.interventions: list[Intervention] = []
-        self._attended: tuple[Tensor, Tensor | None] | None = None
-        self._real: Tensor | None = None
-
-    def set_values(self, value: Tensor, visible: Tensor | None) -> None:
-        """Take note of the value vectors and the mask of the layer that is running."""
-        self._attended = (value, visible)
+class Observer(Protocol):
+    """Computes the attention of a layer and sees it."""
 
     def attend(
         self,
+        layer: int,
+        own: OwnFunction,
         module: nn.Module,
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        attention_mask: Tensor | None,
+        mask: Tensor | None,
         **options: Any,
-    ) -> tuple[Tensor, None]:
-        """Fused attention that also takes note of its values and its mask."""
-        self.set_values(value, attention_mask)
-        options["is_causal"] = False  # the mask is causal already
-        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    ) -> Tensor:
+        """(example, query, head, size) the outputs of the heads."""
 
-    def install(self, undo: ExitStack) -> None:
-        """Install all hooks until `undo` is closed."""
+    def see(self, layer: int, weights: Tensor, visible: Tensor, value: Tensor) -> None:
+        """Look at what a model has computed by itself (see `softmax_route`)."""
 
-        def begin(_: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
-            mask = options.get("attention_mask")
-            self._real = None if mask is None else mask[:, None, None, :].bool()
 
-        def before_projection(_: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-            return (self._intervene(arguments[0]), *arguments[1:])
+class Attending:
+    """What happens wherever a network attends: it is seen, then changed.
 
-        def after_value(_: nn.Module, __: Any, output: Tensor) -> None:
-            self.set_values(self._by_head(output).transpose(1, 2), self._real)
+    Attributes:
+        observer: who sees the attention, if anybody does.
+        interventions: what changes the outputs of heads, one after the other.
+        layer: the layer that is running.
+    """
 
-        self.count_layers(undo)
-        undo.callback(self.network.register_forward_pre_hook(begin, with_kwargs=True).remove)
-        for block in self.blocks:
-            projection = block.get_submodule(self.adapter.output_projection)
-            undo.callback(projection.register_forward_pre_hook(before_projection).remove)
-            if self.adapter.route is Route.HOOK:
-                value = block.get_submodule(self.adapter.value_projection)
-                undo.callback(value.register_forward_hook(after_value).remove)
-        current = str(self.network.config._attn_implementation)
-        if self.adapter.route is Route.FUNCTION and not current.startswith(ATTENTION_PREFIX):
-            route_attention(self.network, self.attend, undo)
+    def __init__(self, network: PreTrainedModel, adapter: Adapter) -> None:
+        check_intact(network)
+        self.network, self.adapter = network, adapter
+        self.observer: Observer | None = None
+        self.interventions: list[Intervention] = []
+        self.layer, self._turn = -1, -1
 
-    def _by_head(self, hidden: Tensor) -> Tensor:
-        """(..., head, size) from (..., hidden)."""
-        return hidden.view(*hidden.shape[:-1], self.heads, -1)
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Stand in for the network's attention for the time of a `with`."""
 
-    def _intervene(self, hidden: Tensor) -> Tensor:
-        """(..., hidden) the input of the output projection after all interventions."""
-        if self._attended is None:
-            raise ModelError("this model runs an output projection before its attention")
-        value, visible = self._attended
-        context = self._by_head(hidden)
+        def begin(_: nn.Module, __: Any) -> None:
+            self.layer = self._turn = -1
+
+        with ExitStack() as undo:
+            if self.adapter.route is Route.FUNCTION:
+                undo.enter_context(replaced_attention(self.network, self.attend))
+            else:
+                undo.enter_context(replaced_products(self.network, self.product))
+            undo.callback(self.network.register_forward_pre_hook(begin).remove)
+            yield
+
+    def _next_layer(self) -> None:
+        self._turn += 1
+        self.layer = self.adapter.layer_of(self._turn)
+
+    def attend(
+        self,
+        own: OwnFunction,
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attention of one layer; (example, query, head, size) outputs of heads.
+
+        Args:
+            own: the family's own function.
+            query: (example, head, query, size); key, value: (example, head or group, key, size).
+        """
+        self._next_layer()
+        given = (module, query, key, value, attention_mask)
+        if self.layer < 0:
+            return own(*given, **options)
+        if self.observer is not None:
+            context = self.observer.attend(self.layer, own, *given, **options)
+        elif is_plain(own):
+            context = sdpa_attention_forward(*given, **(options | {"is_causal": False}))[0]
+        else:
+            context = own(*given, **options)[0]
+        if self.interventions:
+            context = self._intervene(context, value, visible_keys(attention_mask, key.shape[2]))
+        return context, None
+
+    def product(self, weights: Tensor, visible: Tensor, value: Tensor, outputs: Tensor) -> Tensor:
+        """The same where the model computes its attention itself."""
+        self._next_layer()
+        if self.layer < 0:
+            return outputs
+        if self.observer is not None:
+            self.observer.see(self.layer, weights, visible, value)
+        return self._intervene(outputs, value, visible) if self.interventions else outputs
+
+    def _intervene(self, context: Tensor, value: Tensor, visible: Tensor | None) -> Tensor:
         for intervention in self.interventions:
             context = intervention(HeadOutputs(self.layer, context, value, visible))
-        self._attended = None
-        return context.flatten(-2)
+        return context
 
 
-_ACTIVE: WeakKeyDictionary[nn.Module, HeadOutputInterceptor] = WeakKeyDictionary()
+_ACTIVE: WeakKeyDictionary[nn.Module, Attending] = WeakKeyDictionary()
 
 
-def active_interceptor(network: nn.Module) -> HeadOutputInterceptor | None:
-    """The interceptor that is installed in a network now; None if there is none."""
-    return _ACTIVE.get(network)
+@contextmanager
+def attending(network: PreTrainedModel, adapter: Adapter) -> Iterator[Attending]:
+    """Stand in for the attention of a network for the time of a `with`; may be nested."""
+    if network in _ACTIVE:
+        yield _ACTIVE[network]
+        return
+    stand_in = Attending(network, adapter)
+    with ExitStack() as undo:
+        undo.callback(_ACTIVE.pop, network)
+        _ACTIVE[network] = stand_in
+        undo.enter_context(stand_in.installed())
+        yield stand_in
+
+
+def is_attended(network: nn.Module) -> bool:
+    """Whether somebody stands in for the attention of a network now."""
+    return network in _ACTIVE
 
 
 @contextmanager
 def intercept_head_outputs(
-    network: PreTrainedModel, adapter: Adapter, heads: int, intervention: Intervention
-) -> Iterator[HeadOutputInterceptor]:
+    network: PreTrainedModel, adapter: Adapter, intervention: Intervention
+) -> Iterator[Attending]:
     """Replace the outputs of heads by those of an intervention; may be nested."""
-    with ExitStack() as undo:
-        interceptor = active_interceptor(network)
-        if interceptor is None:
-            interceptor = HeadOutputInterceptor(network, adapter, heads)
-            undo.callback(_ACTIVE.pop, network)
-            _ACTIVE[network] = interceptor
-            interceptor.install(undo)
-        interceptor.interventions.append(intervention)
-        undo.callback(interceptor.interventions.remove, intervention)
-        yield interceptor
-
-
-def visible_mask(*arguments: Any, **options: Any) -> Tensor | None:
-    """A boolean mask (example, 1, query, key); None only if every key is visible."""
-    return sdpa_mask(*arguments, **(options | {"allow_is_causal_skip": False}))
-
-
-def route_attention(
-    network: PreTrainedModel, function: Callable[..., Any], undo: ExitStack
-) -> None:
-    """Make a network compute its attention with `function` until `undo` is closed."""
-    name = f"{ATTENTION_PREFIX}{next(_NUMBERS)}"
-    previous = network.config._attn_implementation
-    AttentionInterface.register(name, function)
-    undo.callback(ALL_ATTENTION_FUNCTIONS._global_mapping.pop, name)
-    AttentionMaskInterface.register(name, visible_mask)
-    undo.callback(ALL_MASK_ATTENTION_FUNCTIONS._global_mapping.pop, name)
-    undo.callback(network.set_attn_implementation, previous)
-    network.set_attn_implementation(name)
-    if network.config._attn_implementation != name:
-        raise ModelError(
-            f"{type(network).__name__} does not call a registered attention function; it needs an "
-            "adapter with a hook (see model/adapters/mpnet.py)"
-        )
+    with attending(network, adapter) as stand_in:
+        stand_in.interventions.append(intervention)
+        try:
+            yield stand_in
+        finally:
+            stand_in.interventions.remove(intervention)

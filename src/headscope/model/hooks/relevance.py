@@ -11,14 +11,11 @@ import torch
 from torch import Tensor, nn
 from transformers import activations
 
+from headscope.errors import ModelError
 from headscope.model.defaults import EPSILON
-from headscope.model.hooks.head_outputs import (
-    HeadOutputInterceptor,
-    HeadOutputs,
-    intercept_head_outputs,
-)
+from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.hooks.relevance_rules import Ledger, RelevanceRules, pass_through
-from headscope.model.hooks.tap import exclusive
+from headscope.model.hooks.tap import evaluating, exclusive
 from headscope.model.model import Model
 
 
@@ -29,33 +26,47 @@ class Trace:
     Attributes:
         ledger: relevance that biases and epsilons absorbed.
         first_input: (text, token, hidden) input of the first layer.
-        contexts: for each layer, (text, token, head, size) outputs of its heads.
-        skips: for each layer, (text, token, hidden) its residual path past the heads.
-        entries: for each layer, the first entry of the ledger above its heads.
+        layers: the numbers of the layers that attend.
+        contexts: for each of them, (text, token, head, size) outputs of its heads.
+        skips: for each, (text, token, hidden) its residual path past the heads.
+        entries: for each, the first entry of the ledger above its heads.
     """
 
     ledger: Ledger
     first_input: Tensor | None = None
+    layers: list[int] = field(default_factory=list)
     contexts: list[Tensor] = field(default_factory=list)
     skips: list[Tensor] = field(default_factory=list)
     entries: list[int] = field(default_factory=list)
 
-    def relevance(self, score: Tensor) -> tuple[Tensor, Tensor, float]:
+    def relevance(self, score: Tensor) -> tuple[list[Tensor], list[Tensor], float]:
         """Propagate a score back.
 
         Returns:
-            Relevance of the heads (layer, text, head), of the residual paths (layer,), and of the
-            input of the first layer.
+            For each layer that attends, the relevance of its heads (text, head) and of its residual
+            path; and that of the input of the first layer.
         """
+        if len(self.skips) != len(self.contexts):
+            raise ModelError(
+                "in some layers the input is not added to the output of the heads, so relevance "
+                "cannot be told apart by layers"
+            )
         inputs = [] if self.first_input is None else [self.first_input]
-        gradients = torch.autograd.grad(score, [*inputs, *self.contexts, *self.skips])
+        try:
+            gradients = torch.autograd.grad(score, [*inputs, *self.contexts, *self.skips])
+        except RuntimeError as error:
+            raise ModelError(
+                "relevance cannot be handed down through all operations of this family"
+            ) from error
         first_skip = len(inputs) + len(self.contexts)
         by_context = zip(self.contexts, gradients[len(inputs) : first_skip], strict=True)
         by_skip = zip(self.skips, gradients[first_skip:], strict=True)
         heads = [(context * gradient).sum((1, 3)) for context, gradient in by_context]
         skips = [(skip * gradient).double().sum() for skip, gradient in by_skip]
-        entered = sum(float((part.detach() * gradients[0]).double().sum()) for part in inputs)
-        return torch.stack(heads).detach(), torch.stack(skips).detach(), float(entered)
+        entered = sum(
+            (float((part.detach() * gradients[0]).double().sum()) for part in inputs), 0.0
+        )
+        return [part.detach() for part in heads], [part.detach() for part in skips], entered
 
 
 @contextmanager
@@ -71,18 +82,17 @@ def propagate_relevance(model: Model, epsilon: float = EPSILON) -> Iterator[Trac
     trace = Trace(rules.ledger)
 
     def record(outputs: HeadOutputs) -> Tensor:
+        trace.layers.append(outputs.layer)
         trace.contexts.append(outputs.context)
         trace.entries.append(len(trace.ledger.biases))
         return outputs.context
 
-    with exclusive(model.network), ExitStack() as undo:
+    with exclusive(model.network), evaluating(model.whole), ExitStack() as undo:
         for parameter in model.whole.parameters():
             undo.callback(parameter.requires_grad_, parameter.requires_grad)
             parameter.requires_grad_(False)
-        interceptor = undo.enter_context(
-            intercept_head_outputs(model.network, model.adapter, model.heads, record)
-        )
-        _record_residuals(interceptor, trace, rules, undo)
+        undo.enter_context(intercept_head_outputs(model.network, model.adapter, record))
+        _record_residuals(model, trace, rules, undo)
         for module in model.whole.modules():
             if type(module).__module__ == activations.__name__:
                 undo.callback(module.register_forward_hook(_pass_through_activation).remove)
@@ -95,9 +105,7 @@ def _pass_through_activation(_: nn.Module, arguments: tuple[Any, ...], output: T
     return pass_through(arguments[0], output)
 
 
-def _record_residuals(
-    interceptor: HeadOutputInterceptor, trace: Trace, rules: RelevanceRules, undo: ExitStack
-) -> None:
+def _record_residuals(model: Model, trace: Trace, rules: RelevanceRules, undo: ExitStack) -> None:
     """Record the input of each layer and where it is added to the output of the layer's heads.
 
     The residual addition of a layer is the first sum, after its heads, of which one term is the
@@ -124,6 +132,6 @@ def _record_residuals(
         return total
 
     rules.residual = residual
-    for block in interceptor.blocks:
+    for block in model.adapter.blocks(model.network):
         handle = block.register_forward_pre_hook(enter, with_kwargs=True)
         undo.callback(handle.remove)

@@ -1,17 +1,15 @@
 """The tap: answers what watchers ask of the attention of every layer, and keeps nothing.
 
-A model that routes its attention through transformers' registered functions gets, for the time
-of a `with`, a function of ours under a key of its own; any other gets hooks on its attention
-modules. Afterwards the model is what it was. One model serves one watcher at a time (a lock per
-model); different models can be watched side by side, since nothing is shared between them.
+For the time of a `with` it stands in for the attention of a model, which is then what it was. One
+model serves one watcher at a time (a lock per model); different models can be watched side by side,
+since nothing is shared between them.
 """
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,12 +19,13 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headscope.errors import ModelError
-from headscope.model.adapters import Adapter, Route
+from headscope.model.adapters import Adapter
 from headscope.model.attention import Kind, Seen, Site, View, Visible, Watcher
 from headscope.model.attention.answers import MapAnswers, Plan
 from headscope.model.attention.layer import LayerAttention
 from headscope.model.batch import Batch
-from headscope.model.hooks.head_outputs import active_interceptor, route_attention
+from headscope.model.hooks.attention_function import OwnFunction, is_plain
+from headscope.model.hooks.head_outputs import LOWEST, attending, visible_keys
 from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.pruned.shrink import check_intact
@@ -42,15 +41,23 @@ def lock_of(model: nn.Module) -> threading.RLock:
 
 
 @contextmanager
+def evaluating(network: nn.Module) -> Iterator[None]:
+    """Dropout is off in all parts of a network for the time of a `with`."""
+    training = [module for module in network.modules() if module.training]
+    for module in training:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+
+
+@contextmanager
 def exclusive(network: nn.Module) -> Iterator[None]:
-    """For the time of a `with` nobody else has the network, and dropout is off."""
-    with lock_of(network):
-        training = network.training
-        network.train(False)
-        try:
-            yield
-        finally:
-            network.train(training)
+    """For the time of a `with` nobody else has the network, and dropout is off in all its parts."""
+    with lock_of(network), evaluating(network):
+        yield
 
 
 class Tap:
@@ -74,11 +81,10 @@ class Tap:
         self.model, self.adapter, self.watchers = model, adapter, watchers
         self.kind, self.norm_weighted = kind, norm_weighted
         self.batch: Batch | None = None
-        self.layer = 0  # layers are counted as they run: ALBERT runs one module for all of them
+        self.turn, self.layer = 0, -1
         self.plans: dict[int, Plan] = {}
         self.scope: dict[Any, Any] = {}
         self.space = Workspace()
-        self.value: Tensor | None = None
 
     @cached_property
     def norms(self) -> TransformedNorms:
@@ -97,11 +103,12 @@ class Tap:
             output: Tensor = self.model(**batch.inputs(self.model))[0]
             return output
         finally:
-            self.batch, self.plans, self.scope, self.value = None, {}, {}, None
+            self.batch, self.plans, self.scope = None, {}, {}
 
     def begin(self, batch: Batch) -> None:
         """Be ready for a batch; forget the one before."""
-        self.batch, self.layer, self.plans, self.scope = batch, 0, {}, {}
+        self.batch, self.plans, self.scope = batch, {}, {}
+        self.turn, self.layer = 0, -1
 
     @property
     def current(self) -> Batch:
@@ -112,97 +119,135 @@ class Tap:
 
     def show(
         self,
-        module: nn.Module,
+        layer: int,
+        plan: Plan,
         weights: Tensor,
-        mask: Tensor | None,
-        value: Tensor | None,
+        value: Tensor,
         scores: Tensor | None = None,
     ) -> None:
         """Answer what was asked of one layer."""
 
         def norms() -> Tensor:
-            if value is None:
-                raise ModelError(f"the value vectors of {self.adapter.family!r} cannot be seen")
-            return self.norms.of(module, value, weights.shape[1])
+            return self.norms.of(layer, value, weights.shape[1])
 
-        plan = self.plan(mask)
-        site = Site(plan.view.kind, self.layer, self.layer, weights.shape[1])
-        self.layer += 1
+        if layer == self.layer:  # a second time with the same weights
+            return
+        site = Site(plan.view.kind, layer, self.turn, weights.shape[1])
+        self.turn, self.layer = self.turn + 1, layer
         attention = LayerAttention(plan.view, weights.float(), scores, self.space, norms)
         answers = MapAnswers(plan, attention.by_norm() if self.norm_weighted else attention)
         for watcher, requests in plan.asked:
             watcher.observe(Seen(site, plan.view, requests, answers, plan))
 
-    def plan(self, mask: Tensor | None) -> Plan:
-        """What is asked of the layers that share a mask."""
+    def plan(self, mask: Tensor | None, weights: Tensor | None = None) -> Plan:
+        """What is asked of the layers that share a mask.
+
+        Args:
+            mask: as the model hands it to its attention function.
+            weights: (example, head, query, key) where the model hides keys that its mask shows.
+        """
+        if weights is not None:
+            visible = (weights > 0).any(1, keepdim=True)
+            return self._plan_of(self._simplest(visible), None)
         key = 0 if mask is None else mask.data_ptr()
         if key not in self.plans:
-            batch = self.current
-            visible = Visible(self.simplest(mask, batch.real[:, None, None, :]), mask)
-            kind = self.kind or (Kind.DECODER if visible.causal else Kind.ENCODER)
-            view = View(kind, batch, batch, visible, self.scope)
-            self.plans[key] = Plan(view, self.watchers)
+            visible = self._simplest(visible_keys(mask, self.current.real.shape[1]))
+            self.plans[key] = self._plan_of(visible, mask)
         return self.plans[key]
 
-    def simplest(self, mask: Tensor | None, real: Tensor) -> Tensor:
+    def _plan_of(self, visible: Tensor, mask: Tensor | None) -> Plan:
+        """The plan of a mask, (example, 1, query, key); one that was made before if it is equal."""
+        for plan in self.plans.values():
+            same = plan.view.visible
+            if same.alike == (visible.stride(2) == 0) and torch.equal(same.whole, visible):
+                same.hold(mask)
+                return plan
+        batch = self.current
+        seen = Visible(visible, mask)
+        kind = self.kind or (Kind.DECODER if seen.causal else Kind.ENCODER)
+        plan = Plan(View(kind, batch, batch, seen, self.scope), self.watchers)
+        self.plans[-1 - len(self.plans)] = plan
+        return plan
+
+    def _simplest(self, visible: Tensor | None) -> Tensor:
         """(example, 1, query, key) the mask; without memory for queries that all see the same."""
+        real = self.current.real[:, None, None, :]
         examples, _, _, length = real.shape
-        if mask is None and self.adapter.causal:
-            mask = real & real.new_ones(length, length).tril()
-        if mask is None or torch.equal(mask, real.expand_as(mask)):
-            mask = real
-        return mask.expand(examples, 1, length, length)
+        if visible is not None and not {visible.shape[2], visible.shape[3]} <= {1, length}:
+            raise ModelError(
+                f"it attends over {visible.shape[2]} x {visible.shape[3]} things where the text "
+                f"has {length} tokens"
+            )
+        if visible is None or torch.equal(visible & real, real.expand_as(visible)):
+            visible = real
+        return visible.expand(examples, 1, length, length)
 
     def attend(
         self,
+        layer: int,
+        own: OwnFunction,
         module: nn.Module,
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        attention_mask: Tensor | None,
-        scaling: float | None = None,
-        dropout: float = 0.0,
+        mask: Tensor | None,
         **options: Any,
-    ) -> tuple[Tensor, None]:
-        """Attention as transformers' eager function computes it, shown to the watchers.
+    ) -> Tensor:
+        """(example, query, head, size) the outputs of the heads, as the family computes them.
 
         Args:
             query: (example, head, query, size); key, value: (example, head or group, key, size).
-
-        Returns:
-            (example, query, head, size) and None: the weights are not kept.
         """
-        if interceptor := active_interceptor(self.model):
-            interceptor.set_values(value, attention_mask)
+        if not is_plain(own):
+            context, weights = own(module, query, key, value, mask, **options)
+            self.show(layer, self.plan(mask, self._hidden_by(weights)), weights, value)
+            return context
         given = value
         groups = query.shape[1] // key.shape[1]
         if groups > 1:  # grouped-query attention: several heads share keys and values
             key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
+        scaling = options.get("scaling")
         scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-        biases = [] if options.get("position_bias") is None else [options["position_bias"]]
-        if attention_mask is not None:
-            biases.append(self.plan(attention_mask).view.visible.bias)
-        weights, scores = self.weigh(query, key, scaling, biases)
-        self.show(module, weights, attention_mask, given, scores)
-        return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), None
+        plan, bias = self.plan(mask), mask
+        if mask is not None and plan.view.once(
+            ("pure mask", mask.data_ptr()), lambda: _is_pure(mask)
+        ):
+            bias = plan.view.visible.bias
+        weights, scores = self.weigh(query, key, scaling, bias)
+        if self.adapter.observed_mask:
+            plan = self.plan(mask, weights)
+        self.show(layer, plan, weights, given, scores)
+        return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous()
+
+    def see(self, layer: int, weights: Tensor, visible: Tensor, value: Tensor) -> None:
+        """Look at what a model has computed by itself."""
+        self.show(layer, self._plan_of(self._simplest(visible), None), weights, value)
+
+    def _hidden_by(self, weights: Tensor) -> Tensor | None:
+        return weights if self.adapter.observed_mask else None
 
     def weigh(
-        self, query: Tensor, key: Tensor, scaling: float, biases: list[Tensor]
+        self, query: Tensor, key: Tensor, scaling: float, bias: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """(example, head, query, key) weights and scores, in memory that the next layer uses too.
 
         Args:
             query, key: (example, head, token, size)
-            biases: what is added to scores before the softmax.
+            bias: what is added to scores before the softmax.
         """
         size = (*query.shape[:3], key.shape[2])
         scores = self.space.take("scores", size, query)
         rows, columns = (part.float().contiguous().flatten(0, 1) for part in (query, key))
         flat = scores.flatten(0, 1)  # one product for all heads of all examples
         torch.baddbmm(flat, rows, columns.mT, beta=0, alpha=scaling, out=flat)
-        for bias in biases:
+        if bias is not None:
             scores += bias
         return torch.softmax(scores, -1, out=self.space.take("weights", size, query)), scores
+
+
+def _is_pure(mask: Tensor) -> bool:
+    """Whether a mask hides keys and does nothing else."""
+    return mask.dtype is torch.bool or bool(((mask == 0) | (mask <= LOWEST)).all())
 
 
 @contextmanager
@@ -223,40 +268,9 @@ def watch(
 def installed(tap: Tap) -> Iterator[None]:
     """Have a tap see its model's attention for the time of a `with`."""
     check_intact(tap.model)
-    with exclusive(tap.model), ExitStack() as undo:
-        if tap.adapter.route is Route.FUNCTION:
-            route_attention(tap.model, tap.attend, undo)
-        else:
-            _hook(tap.model, tap.adapter, tap, undo)
-        yield
-
-
-def _hook(model: PreTrainedModel, adapter: Adapter, tap: Tap, undo: ExitStack) -> None:
-    """Ask every attention module for its weights and look at what it returns."""
-    modules = [m for m in model.modules() if type(m).__name__ == adapter.attention_class]
-
-    def ask(
-        module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        call = inspect.signature(module.forward).bind(*arguments, **options)
-        call.arguments["output_attentions"] = True  # some models pass it by position
-        return call.args, call.kwargs
-
-    def take(module: nn.Module, arguments: tuple[Any, ...], output: tuple[Any, ...]) -> Any:
-        weights = output[1]
-        value, tap.value = tap.value, None
-        if value is not None:
-            value = value.view(*value.shape[:-1], weights.shape[1], -1).transpose(1, 2)
-        tap.show(module, weights, None, value)
-        return (output[0], None, *output[2:])
-
-    def keep(_: nn.Module, __: Any, output: Tensor) -> None:
-        tap.value = output
-
-    if adapter.value_projection:
-        for block in adapter.blocks(model):
-            value = block.get_submodule(adapter.value_projection)
-            undo.callback(value.register_forward_hook(keep).remove)
-    for module in modules:
-        undo.callback(module.register_forward_pre_hook(ask, with_kwargs=True).remove)
-        undo.callback(module.register_forward_hook(take).remove)
+    with exclusive(tap.model), attending(tap.model, tap.adapter) as stand_in:
+        earlier, stand_in.observer = stand_in.observer, tap
+        try:
+            yield
+        finally:
+            stand_in.observer = earlier

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from headscope.errors import ModelError
 from headscope.model.adapters import Adapter
 
 
@@ -20,22 +19,16 @@ class TransformedNorms:
     """Norms of the transformed value vectors of a network, layer by layer."""
 
     def __init__(self, network: PreTrainedModel, adapter: Adapter) -> None:
-        self._projections: dict[nn.Module, nn.Module] = {}
+        self.network, self.adapter = network, adapter
         self._grams: dict[nn.Module, Tensor] = {}
-        for block in adapter.blocks(network):
-            projection = block.get_submodule(adapter.output_projection)
-            self._projections |= dict.fromkeys(block.modules(), projection)
 
-    def of(self, module: nn.Module, value: Tensor, heads: int) -> Tensor:
+    def of(self, layer: int, value: Tensor, heads: int) -> Tensor:
         """(example, head, key) norm of the transformed value vector v W_O of every token.
 
         Args:
-            module: any module of the layer whose values these are.
             value: (example, head or group, key, size)
         """
-        if module not in self._projections:
-            raise ModelError("the attention of this model is outside the layers of its adapter")
-        gram = self._gram(self._projections[module], heads)
+        gram = self._gram(self.adapter.projection_of(self.network, layer), heads)
         value = value.float()
         if value.shape[1] < heads:  # grouped-query attention
             value = value.repeat_interleave(heads // value.shape[1], dim=1)

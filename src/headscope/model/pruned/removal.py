@@ -6,6 +6,7 @@ from torch import Tensor
 
 from headscope._util.naming import HeadNames, parse_heads
 from headscope.model.model import Model
+from headscope.model.pruned.general import shrink_any
 from headscope.model.pruned.shrink import check_intact, shrink_network
 
 
@@ -24,12 +25,15 @@ def remove(model: Model, heads: HeadNames, means: Tensor | None = None) -> Model
     >>> remove(load("minilm"), "L3.H4,L5")
     minilm: bert, 6 layers, 59 of 72 heads, at most 512 tokens
     """
-    removed = parse_heads(heads, model.layers, model.heads)
+    removed = parse_heads(heads, model.head_counts)
     check_intact(model.network)
     remaining = tuple(
-        tuple(head for head in range(model.heads) if head not in removed.get(layer, ()))
-        for layer in range(model.layers)
+        tuple(head for head in range(heads) if head not in removed.get(layer, ()))
+        for layer, heads in enumerate(model.head_counts)
     )
     pruned = model.copy()
-    shrink_network(pruned.network, model.adapter, model.heads, remaining, means)
+    if model.adapter.attention_module:
+        shrink_network(pruned.network, model.adapter, model.heads, remaining, means)
+    elif removed:
+        shrink_any(model, pruned, remaining, means)
     return pruned

@@ -24,6 +24,8 @@ from headscope.model.adapters import Adapter, family_of
 
 CONFIG_KEY = "headscope_kept"
 """The entry of a configuration that lists the remaining heads of each layer."""
+SHAPES_KEY, HEADS_KEY = "headscope_shapes", "headscope_heads"
+"""Entries for families without an adapter: the shapes of modules, and the heads before pruning."""
 RemainingHeads = tuple[tuple[int, ...], ...]
 """For each layer, the numbers of the heads that were not removed."""
 
@@ -125,7 +127,7 @@ def _shrink_layer(
     inputs = projection.get_parameter("weight").shape[0 if isinstance(projection, Conv1D) else 1]
     size = inputs // heads
     if means is not None:
-        _fold_into_bias(projection, means, [head for head in range(heads) if head not in kept])
+        fold_into_bias(projection, means, [head for head in range(heads) if head not in kept])
     for name in adapter.qkv_modules:
         if isinstance(part := getattr(attention, name, None), nn.Module):
             _select(part, _output_indices(part, heads, size, kept), outputs=True)
@@ -168,7 +170,7 @@ def _select(part: nn.Module, indices: Tensor, *, outputs: bool) -> None:
     setattr(part, size_attrs[outputs], len(indices))
 
 
-def _fold_into_bias(projection: nn.Module, means: Tensor, removed: Sequence[int]) -> None:
+def fold_into_bias(projection: nn.Module, means: Tensor, removed: Sequence[int]) -> None:
     """Add the mean outputs of removed heads, (head, size), to the bias of the output projection."""
     weight = projection.get_parameter("weight")
     rows = weight if isinstance(projection, Conv1D) else weight.T  # (heads * size, hidden)

@@ -7,13 +7,8 @@ from transformers.pytorch_utils import Conv1D
 
 from headscope.model.adapters import Adapter
 from headscope.model.model import Model
-from headscope.model.pruned.shrink import RemainingHeads, remaining_heads
-
-AUTO_CLASS_NAMES = {
-    "ForSequenceClassification": "AutoModelForSequenceClassification",
-    "ForMaskedLM": "AutoModelForMaskedLM",
-}
-"""By the end of the name of a network's class: the class that loads it."""
+from headscope.model.pruned.modelling_file import auto_class, loading_lines
+from headscope.model.pruned.shrink import SHAPES_KEY, RemainingHeads, remaining_heads
 
 
 def loading_snippet(model: Model, folder: str) -> str:
@@ -31,22 +26,21 @@ def loading_snippet(model: Model, folder: str) -> str:
         owner, _, leaf = name.rpartition(".")
         setattr(model.get_submodule(owner), leaf, torch.nn.Parameter(weight))
     """
-    name = type(model.whole).__name__
-    auto_class = next(
-        (auto for suffix, auto in AUTO_CLASS_NAMES.items() if name.endswith(suffix)), "AutoModel"
-    )
+    if hasattr(model.network.config, SHAPES_KEY):
+        return loading_lines(model, folder)
+    auto = auto_class(type(model.whole).__name__)
     lines = [
         "import torch",
         "from safetensors.torch import load_file",
-        f"from transformers import AutoConfig, {auto_class}, AutoTokenizer",
+        f"from transformers import AutoConfig, {auto}, AutoTokenizer",
         f'config = AutoConfig.from_pretrained("{folder}")',
         f'tokenizer = AutoTokenizer.from_pretrained("{folder}")',
-        f"model = {auto_class}.from_config(config).eval()",
+        f"model = {auto}.from_config(config).eval()",
         f'for name, weight in load_file("{folder}/model.safetensors").items():',
         '    owner, _, leaf = name.rpartition(".")',
         "    setattr(model.get_submodule(owner), leaf, torch.nn.Parameter(weight))",
     ]
-    if auto_class == "AutoModelForMaskedLM":
+    if auto == "AutoModelForMaskedLM":
         lines.append("model.tie_weights()")
     return "\n".join(lines + _attention_lines(model))
 

@@ -1,0 +1,72 @@
+"""The Python file in the folder of a pruned model by which transformers itself loads the folder."""
+
+from __future__ import annotations
+
+import inspect
+
+from headscope.model.model import Model
+from headscope.model.pruned.shapes import HeadLinear, resize
+
+NAME = "modeling_pruned"
+AUTO_CLASS_NAMES = {
+    "ForSequenceClassification": "AutoModelForSequenceClassification",
+    "ForMaskedLM": "AutoModelForMaskedLM",
+    "ForCausalLM": "AutoModelForCausalLM",
+}
+"""By the end of the name of a network's class: the class that loads it."""
+HEAD = '''"""A pruned model, written by headscope: its modules have the shapes of config.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+{imports}
+
+'''
+CLASS = '''
+class Pruned{name}({name}):
+    """{name} without the heads that were removed."""
+
+    def __init__(self, config, *arguments, **options):
+        super().__init__(config, *arguments, **options)
+        resize(self.base_model, config.headscope_shapes)
+'''
+
+
+def auto_class(name: str) -> str:
+    """The class of transformers that loads a network of a class.
+
+    >>> auto_class("LlamaForCausalLM"), auto_class("BertModel")
+    ('AutoModelForCausalLM', 'AutoModel')
+    """
+    known = (auto for end, auto in AUTO_CLASS_NAMES.items() if name.endswith(end))
+    return next(known, "AutoModel")
+
+
+def modelling_file(model: Model) -> tuple[str, dict[str, str]]:
+    """The text of the file, and the entry `auto_map` of the configuration for its classes."""
+    kinds = {type(network) for network in (model.network, model.whole)}
+    imports = sorted(f"from {kind.__module__} import {kind.__name__}" for kind in kinds)
+    parts = [HEAD.format(imports="\n".join(imports))]
+    parts += [inspect.getsource(part) + "\n" for part in (HeadLinear, resize)]
+    parts += [CLASS.format(name=kind.__name__) for kind in sorted(kinds, key=lambda k: k.__name__)]
+    auto_map = {auto_class(kind.__name__): f"{NAME}.Pruned{kind.__name__}" for kind in kinds}
+    return "\n".join(parts), auto_map
+
+
+def loading_lines(model: Model, folder: str) -> str:
+    """Lines of Python that load such a folder.
+
+    Args:
+        folder: its name.
+    """
+    auto = auto_class(type(model.whole).__name__)
+    return "\n".join(
+        [
+            f"from transformers import {auto}, AutoTokenizer",
+            f'model = {auto}.from_pretrained("{folder}", trust_remote_code=True)',
+            f'tokenizer = AutoTokenizer.from_pretrained("{folder}")',
+        ]
+    )
