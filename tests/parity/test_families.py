@@ -202,6 +202,17 @@ def test_layers_may_have_different_numbers_of_heads() -> None:
     assert heads == {(layer, head) for layer, n in enumerate((4, 8, 4)) for head in range(n)}
 
 
+@pytest.mark.parametrize("family", ["jamba", "laguna"])
+def test_what_needs_as_many_heads_in_every_layer_refuses(family: str) -> None:
+    model, task = family_model(family), hs.task("tour", limit=24)
+    with pytest.raises(ModelError, match="have different numbers of heads"):
+        hs.prune(model, task, keep=0.5, progress=NoProgress())
+    with pytest.raises(ModelError, match="have different numbers of heads"):
+        hs.gates(model, task, progress=NoProgress())
+    with pytest.raises(ModelError, match="have different numbers of heads"):
+        hs.probe(model, hs.read("tour"), hs.read("tour"), progress=NoProgress())
+
+
 def test_a_text_as_long_as_the_limit_runs() -> None:
     model = wrap(family_network("data2vec-text"), tiny_tokenizer(), "long")
     assert model.adapter.reserved_positions == 1

@@ -15,7 +15,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.corpus import Example, Pieces, encode
-from headscope.errors import HeadscopeError, InputError
+from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.model.adapters import Adapter
 from headscope.model.attention import Kind, Site, Watcher
 from headscope.model.batch import Batch, make_batch, pad_id
@@ -93,6 +93,15 @@ class Model:
     def uneven(self) -> tuple[int, ...]:
         """The number of heads of each layer if layers differ in it, else ()."""
         return self.head_counts if len(set(self.head_counts)) > 1 else ()
+
+    def check_even(self, what: str) -> None:
+        """Raise an error if layers differ in their number of heads, which `what` cannot handle."""
+        if self.uneven:
+            counts = ", ".join(map(str, self.head_counts))
+            raise ModelError(
+                f"the layers of {self.name} have different numbers of heads ({counts}), which "
+                f"{what} cannot handle yet"
+            )
 
     @property
     def whole(self) -> PreTrainedModel:

@@ -50,6 +50,7 @@ class GatePaths(Experiment):
         if seeds < 1:
             raise HeadscopeError(f"gates are trained with at least 1 seed, not {seeds}")
         model.check_length(max_length)
+        model.check_even("training gates")
         self.model, self.parts, self.schedule = model, {TEST: test, CHOICE: choice}, schedule
         self.seeds = range(seed, seed + seeds)
         self.max_length, self.seed = max_length, seed

@@ -91,6 +91,7 @@ class Probing(Experiment):
         if seeds < 1:
             raise HeadscopeError(f"probes are trained with at least 1 seed, not {seeds}")
         model.check_length(max_length)
+        model.check_even("probes")
         self.model, self.corpora, self.vectors = model, corpora, vectors
         self.seeds, self.labels, self.cache = seeds, labels, cache
         self.max_length, self.seed = max_length, seed

@@ -59,6 +59,7 @@ class Pruning(Experiment):
             raise HeadscopeError(f"{choice.name} has nothing to train; --tune needs a classifier")
         target.check_metric(test.metrics[0])
         model.check_length(target.max_length)
+        model.check_even("pruning")
         self.model, self.parts, self.target = model, {TEST: test, CHOICE: choice}, target
 
     def study(self) -> Study:
