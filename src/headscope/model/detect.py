@@ -64,8 +64,8 @@ def _refusal(network: PreTrainedModel) -> str | None:
         )
     if getattr(config, "attention_type", None) == "block_sparse":
         return (
-            "attends in sparse blocks to long texts, which is no map over tokens; load it with "
-            "attention_type='original_full'"
+            "attends in sparse blocks to long texts, which is no map over tokens; in Python, load "
+            "it with attention_type='original_full' and wrap it (headscope.wrap)"
         )
     return None
 
@@ -82,11 +82,7 @@ def _candidates(network: PreTrainedModel) -> list[Adapter]:
     if stated is not None:
         return [stated]
     family = network.config.model_type
-    return [
-        Adapter(family),
-        Adapter(family, observed_mask=True),
-        Adapter(family, Route.SOFTMAX),
-    ]
+    return [Adapter(family, route) for route in Route]
 
 
 def reserved_positions(network: nn.Module) -> int:

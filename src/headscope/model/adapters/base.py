@@ -31,8 +31,6 @@ class Adapter:
     Attributes:
         family: `model_type` in the configuration.
         route: where the attention is seen.
-        observed_mask: whether the model hides keys that its mask shows, so that only the weights
-            tell which keys a query sees.
         layers: the number of the layer of each attention, in the order in which they run; -1 for
             one that is no attention of heads over tokens; empty: layer after layer.
         depends_on_padding: whether a text is read otherwise when it is padded, so that only texts
@@ -56,7 +54,6 @@ class Adapter:
 
     family: str
     route: Route = Route.FUNCTION
-    observed_mask: bool = False
     layers: tuple[int, ...] = ()
     depends_on_padding: bool = False
     block_list: str = ""
@@ -136,7 +133,7 @@ def register(adapter: Adapter) -> Adapter:
 
     Raises an error if the family has a different adapter already.
 
-    >>> register(Adapter("bert", observed_mask=True))
+    >>> register(Adapter("bert", reserved_positions=2))
     Traceback (most recent call last):
     headscope.errors.ModelError: there is another adapter for the family 'bert' already
     """

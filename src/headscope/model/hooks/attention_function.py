@@ -14,12 +14,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 from transformers import AttentionInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.bert.modeling_bert import eager_attention_forward as bert_attention
 from transformers.models.gpt2.modeling_gpt2 import eager_attention_forward as gpt2_attention
@@ -32,8 +34,48 @@ from headscope.errors import ModelError
 EAGER = "eager"
 OwnFunction = Callable[..., tuple[Tensor, Tensor]]
 """A family's eager attention: (module, query, key, value, mask, ...) to outputs and weights."""
-Attend = Callable[..., tuple[Tensor, Tensor | None]]
-"""What stands in for it: takes the family's own function first."""
+
+
+@dataclass(frozen=True)
+class AttentionCall:
+    """What a model hands to its attention function.
+
+    Attributes:
+        own: the eager function of the model's family.
+        module: whose attention it is.
+        query: (example, head, query, size); key, value: (example, head or group, key, size).
+        mask: (example or 1, head or 1, query or 1, key or more) bool, or a term of scores; None:
+            all keys are visible.
+        options: whatever else the family hands over.
+    """
+
+    own: OwnFunction
+    module: nn.Module
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    options: dict[str, Any]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the softmax of scaled products plus a mask, and nothing else."""
+        return is_plain(self.own)
+
+    def run(self) -> tuple[Tensor, Tensor]:
+        """(example, query, head, size) outputs and weights, by the family's own function."""
+        given = (self.module, self.query, self.key, self.value, self.mask)
+        return self.own(*given, **self.options)
+
+    def run_fused(self) -> Tensor:
+        """(example, query, head, size) outputs of a plain function, without weights: faster."""
+        options = self.options | {"is_causal": False}  # the mask is causal already
+        given = (self.module, self.query, self.key, self.value, self.mask)
+        return sdpa_attention_forward(*given, **options)[0]
+
+
+Attend = Callable[[AttentionCall], tuple[Tensor, Tensor | None]]
+"""What stands in for a model's attention function."""
 _WATCHED: WeakKeyDictionary[nn.Module, Attend] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 _USERS: list[object] = []
@@ -45,18 +87,10 @@ def replaced_attention(network: PreTrainedModel, attend: Attend) -> Iterator[Non
     with ExitStack() as undo:
         undo.enter_context(_dispatcher())
         for module in network.modules():
-            earlier = _WATCHED.get(module)
-            undo.callback(_restore, module, earlier)
+            undo.callback(_WATCHED.pop, module)
             _WATCHED[module] = attend
         undo.enter_context(eager(network))
         yield
-
-
-def _restore(module: nn.Module, earlier: Attend | None) -> None:
-    if earlier is None:
-        _WATCHED.pop(module, None)
-    else:
-        _WATCHED[module] = earlier
 
 
 @contextmanager
@@ -95,12 +129,18 @@ def _dispatcher() -> Iterator[None]:
                 ALL_ATTENTION_FUNCTIONS._global_mapping.pop(EAGER, None)
 
 
-def _dispatch(module: nn.Module, *arguments: Any, **options: Any) -> tuple[Tensor, Tensor | None]:
+def _dispatch(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    **options: Any,
+) -> tuple[Tensor, Tensor | None]:
     kind: Any = type(module)
-    own, attend = own_function(kind), _WATCHED.get(module)
-    if attend is None:
-        return own(module, *arguments, **options)
-    return attend(own, module, *arguments, **options)
+    call = AttentionCall(own_function(kind), module, query, key, value, attention_mask, options)
+    attend = _WATCHED.get(module)
+    return call.run() if attend is None else attend(call)
 
 
 @cache

@@ -15,10 +15,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from headscope.model.adapters import Adapter, Route
-from headscope.model.hooks.attention_function import OwnFunction, is_plain, replaced_attention
+from headscope.model.hooks.attention_function import AttentionCall, replaced_attention
 from headscope.model.hooks.softmax_route import replaced_products
 from headscope.model.pruned.shrink import check_intact
 
@@ -83,17 +82,7 @@ Intervention = Callable[[HeadOutputs], Tensor]
 class Observer(Protocol):
     """Computes the attention of a layer and sees it."""
 
-    def attend(
-        self,
-        layer: int,
-        own: OwnFunction,
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        **options: Any,
-    ) -> Tensor:
+    def attend(self, layer: int, call: AttentionCall) -> Tensor:
         """(example, query, head, size) the outputs of the heads."""
 
     def see(self, layer: int, weights: Tensor, visible: Tensor, value: Tensor) -> None:
@@ -135,34 +124,18 @@ class Attending:
         self._turn += 1
         self.layer = self.adapter.layer_of(self._turn)
 
-    def attend(
-        self,
-        own: OwnFunction,
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attention_mask: Tensor | None = None,
-        **options: Any,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Attention of one layer; (example, query, head, size) outputs of heads.
-
-        Args:
-            own: the family's own function.
-            query: (example, head, query, size); key, value: (example, head or group, key, size).
-        """
+    def attend(self, call: AttentionCall) -> tuple[Tensor, Tensor | None]:
+        """Attention of one layer: (example, query, head, size) outputs of heads."""
         self._next_layer()
-        given = (module, query, key, value, attention_mask)
         if self.layer < 0:
-            return own(*given, **options)
+            return call.run()
         if self.observer is not None:
-            context = self.observer.attend(self.layer, own, *given, **options)
-        elif is_plain(own):
-            context = sdpa_attention_forward(*given, **(options | {"is_causal": False}))[0]
+            context = self.observer.attend(self.layer, call)
         else:
-            context = own(*given, **options)[0]
+            context = call.run_fused() if call.plain else call.run()[0]
         if self.interventions:
-            context = self._intervene(context, value, visible_keys(attention_mask, key.shape[2]))
+            visible = visible_keys(call.mask, call.key.shape[2])
+            context = self._intervene(context, call.value, visible)
         return context, None
 
     def product(self, weights: Tensor, visible: Tensor, value: Tensor, outputs: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from headscope.model.attention import Kind, Seen, Site, View, Visible, Watcher
 from headscope.model.attention.answers import MapAnswers, Plan
 from headscope.model.attention.layer import LayerAttention
 from headscope.model.batch import Batch
-from headscope.model.hooks.attention_function import OwnFunction, is_plain
+from headscope.model.hooks.attention_function import AttentionCall
 from headscope.model.hooks.head_outputs import LOWEST, attending, visible_keys
 from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
@@ -139,16 +139,8 @@ class Tap:
         for watcher, requests in plan.asked:
             watcher.observe(Seen(site, plan.view, requests, answers, plan))
 
-    def plan(self, mask: Tensor | None, weights: Tensor | None = None) -> Plan:
-        """What is asked of the layers that share a mask.
-
-        Args:
-            mask: as the model hands it to its attention function.
-            weights: (example, head, query, key) where the model hides keys that its mask shows.
-        """
-        if weights is not None:
-            visible = (weights > 0).any(1, keepdim=True)
-            return self._plan_of(self._simplest(visible), None)
+    def plan(self, mask: Tensor | None) -> Plan:
+        """What is asked of the layers that share a mask, as the model hands it to its function."""
         key = 0 if mask is None else mask.data_ptr()
         if key not in self.plans:
             visible = self._simplest(visible_keys(mask, self.current.real.shape[1]))
@@ -182,49 +174,31 @@ class Tap:
             visible = real
         return visible.expand(examples, 1, length, length)
 
-    def attend(
-        self,
-        layer: int,
-        own: OwnFunction,
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        **options: Any,
-    ) -> Tensor:
-        """(example, query, head, size) the outputs of the heads, as the family computes them.
-
-        Args:
-            query: (example, head, query, size); key, value: (example, head or group, key, size).
-        """
-        if not is_plain(own):
-            context, weights = own(module, query, key, value, mask, **options)
-            self.show(layer, self.plan(mask, self._hidden_by(weights)), weights, value)
+    def attend(self, layer: int, call: AttentionCall) -> Tensor:
+        """(example, query, head, size) the outputs of the heads, as the family computes them."""
+        plan, mask = self.plan(call.mask), call.mask
+        if not call.plain:
+            context, weights = call.run()
+            self.show(layer, plan, weights, call.value)
             return context
-        given = value
+        query, key, value = call.query, call.key, call.value
         groups = query.shape[1] // key.shape[1]
         if groups > 1:  # grouped-query attention: several heads share keys and values
             key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
-        scaling = options.get("scaling")
+        scaling = call.options.get("scaling")
         scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-        plan, bias = self.plan(mask), mask
+        bias = mask
         if mask is not None and plan.view.once(
             ("pure mask", mask.data_ptr()), lambda: _is_pure(mask)
         ):
             bias = plan.view.visible.bias
         weights, scores = self.weigh(query, key, scaling, bias)
-        if self.adapter.observed_mask:
-            plan = self.plan(mask, weights)
-        self.show(layer, plan, weights, given, scores)
+        self.show(layer, plan, weights, call.value, scores)
         return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous()
 
     def see(self, layer: int, weights: Tensor, visible: Tensor, value: Tensor) -> None:
         """Look at what a model has computed by itself."""
         self.show(layer, self._plan_of(self._simplest(visible), None), weights, value)
-
-    def _hidden_by(self, weights: Tensor) -> Tensor | None:
-        return weights if self.adapter.observed_mask else None
 
     def weigh(
         self, query: Tensor, key: Tensor, scaling: float, bias: Tensor | None
