@@ -24,6 +24,8 @@ from tests.tiny import CONFIGS, tiny
 PADDED = ["ab cd ef . gh ij kl", "a", "aabb cc , dd"]
 UNPADDED = ["ab cd ef .", "gh ij kl ,"]
 LONG = [" ".join(["ab", "cd", "ef", "gh"] * 6), "ab cd"]  # beyond ModernBERT's window
+DROPOUTS = {"mpnet": "attention.attn.dropout", "deberta-v2": "attention.self.dropout"}
+"""Right after the softmax, in a layer of a family that calls no attention function."""
 OFF = [(0, 1), (0, 3), (2, 0)]
 FAMILIES = [*CONFIGS, "llama"]
 
@@ -73,7 +75,7 @@ def uniform_weights(model: Model, batch: Batch, off: list[tuple[int, int]]) -> I
     with ExitStack() as undo:
         if model.adapter.route is Route.SOFTMAX:  # right after the softmax there is a dropout
             for block in model.adapter.blocks(model.network):
-                dropout = block.get_submodule(f"{model.adapter.attention_module}.dropout")
+                dropout = block.get_submodule(DROPOUTS[model.adapter.family])
                 undo.callback(dropout.register_forward_hook(dropped).remove)
         else:
             AttentionInterface.register("reference", attend)

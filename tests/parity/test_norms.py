@@ -17,6 +17,8 @@ from headscope.model.adapters import Route
 from headscope.model.attention import MapWatcher, Norms, Request, Seen, View
 from tests.tiny import tiny
 
+VALUE_PROJECTIONS = {"mpnet": "attention.attn.v", "deberta-v2": "attention.self.value_proj"}
+"""In a layer of a family that calls no attention function."""
 TEXTS = ["ab cd ef . gh", "kaka lele gaga . dada", "a b"]
 
 
@@ -37,9 +39,7 @@ def values_of(model: Model, text: str, monkeypatch: pytest.MonkeyPatch) -> list[
 
     adapter = model.adapter
     hooks = [
-        block.get_submodule(adapter.attention_module)
-        .get_submodule(adapter.qkv_modules[2])
-        .register_forward_hook(keep)
+        block.get_submodule(VALUE_PROJECTIONS[adapter.family]).register_forward_hook(keep)
         for block in adapter.blocks(model.network)
         if adapter.route is Route.SOFTMAX
     ]

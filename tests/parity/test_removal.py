@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from transformers import AutoModelForSequenceClassification, BertConfig
 from headscope.corpus import Example
 from headscope.errors import ModelError
 from headscope.model import Model, Top, disable, load, remove, save, wrap
-from headscope.model.pruned.snippet import loading_snippet
+from headscope.model.pruned.usage import loading_lines
 from headscope.testing import tiny_tokenizer
 from tests.tiny import CONFIGS, tiny
 
@@ -61,8 +62,7 @@ def test_means_are_folded_into_the_bias(family: str) -> None:
 def test_a_folder_loads_again(family: str, folded: bool, tmp_path: Path) -> None:
     model = tiny(family)
     pruned = remove(model, GONE, means_of(model) if folded else None)
-    pruned.whole.save_pretrained(tmp_path)
-    pruned.tokenizer.save_pretrained(tmp_path)
+    save(pruned, tmp_path)
     again = load(tmp_path)
     assert torch.allclose(output(again), output(pruned), atol=1e-6)
     assert "5 of 12 heads" in repr(again)
@@ -75,8 +75,7 @@ def test_a_classifier_and_a_bare_encoder_load_from_one_folder(tmp_path: Path) ->
     config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_labels": 3})
     whole = AutoModelForSequenceClassification.from_config(config)
     pruned = remove(wrap(whole, tiny_tokenizer()), GONE)
-    pruned.whole.save_pretrained(tmp_path)
-    pruned.tokenizer.save_pretrained(tmp_path)
+    save(pruned, tmp_path)
     with_top, bare = load(tmp_path, top=Top.CLASSIFIER), load(tmp_path)
     ids = {"input_ids": torch.tensor([[2, 7, 9, 3]])}
     with torch.inference_mode():
@@ -110,19 +109,39 @@ def test_heads_of_a_pruned_model_are_not_analysed() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("folded", [False, True])
 @pytest.mark.parametrize("gone", [GONE, "L1"])
-def test_the_snippet_needs_no_headscope(
+def test_transformers_loads_the_folder(
     family: str, folded: bool, gone: str, tmp_path: Path
 ) -> None:
     model = tiny(family)
     pruned = remove(model, gone, means_of(model) if folded else None)
     save(pruned, tmp_path)
-    text = loading_snippet(pruned, str(tmp_path))
-    assert "headscope." not in text.replace("headscope_kept", "")
-    assert len(text.splitlines()) <= 15
     names: dict[str, Any] = {}
-    exec(text, names)
+    exec(loading_lines(pruned, str(tmp_path)), names)
     loaded = wrap(names["model"], names["tokenizer"])
-    assert torch.allclose(output(loaded), output(pruned), atol=1e-6)
+    assert torch.equal(output(loaded), output(pruned))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(dtype: torch.dtype, tmp_path: Path) -> None:
+    model = tiny("bert")
+    model.network.bfloat16() if dtype is torch.bfloat16 else model.network.half()
+    pruned = remove(model, GONE)
+    with disable(model, GONE, "zero"):
+        expected = output(model)
+    assert pruned.network.dtype == dtype
+    assert torch.allclose(output(pruned).float(), expected.float(), atol=0.05)
+    save(pruned, tmp_path)
+    again = load(tmp_path, dtype=str(dtype).removeprefix("torch."))
+    assert torch.equal(output(again), output(pruned))
+
+
+def test_a_folder_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+    save(tiny("bert"), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["headscope_kept"] = [[0], [1], [2]]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="was pruned by an earlier version"):
+        load(tmp_path)
 
 
 def test_a_bare_folder_has_no_classifier(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from headscope.model.loading import load, wrap
     from headscope.model.model import Model
     from headscope.model.parallel import WorkItems, map_parallel, replicas_of
+    from headscope.model.pruned.kept import remaining_heads
     from headscope.model.pruned.removal import remove
     from headscope.model.pruned.saving import save
-    from headscope.model.pruned.shrink import remaining_heads
     from headscope.model.replacement import Replacement, parse_replacement
     from headscope.model.top import Top
 
@@ -84,7 +84,7 @@ _MODULES = {
     "reads_first_only": "headscope.model.hooks.variants",
     "register": "headscope.model.adapters",
     "reinitialise": "headscope.model.initialise",
-    "remaining_heads": "headscope.model.pruned.shrink",
+    "remaining_heads": "headscope.model.pruned.kept",
     "remove": "headscope.model.pruned.removal",
     "replicas_of": "headscope.model.parallel",
     "save": "headscope.model.pruned.saving",

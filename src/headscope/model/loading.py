@@ -17,6 +17,7 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -29,13 +30,8 @@ from headscope.model.adapters import Adapter, family_of
 from headscope.model.attention import Kind, Site
 from headscope.model.detect import DEFAULT_MAX_LENGTH, detect_attention
 from headscope.model.model import Model
+from headscope.model.pruned.kept import HEADS_KEY, SHAPES_KEY, remaining_heads
 from headscope.model.pruned.shapes import pruned_class
-from headscope.model.pruned.shrink import (
-    HEADS_KEY,
-    SHAPES_KEY,
-    load_pruned_weights,
-    remaining_heads,
-)
 from headscope.model.top import Top
 
 LOADING_ERRORS = (
@@ -97,26 +93,33 @@ def load(
             tokenizer = AutoTokenizer.from_pretrained(source, **options)
             config = AutoConfig.from_pretrained(source, **options)
             auto: Any = AUTO_CLASSES[top]
-            if remaining_heads(config) is not None and not hasattr(config, SHAPES_KEY):
-                unpruned = auto.from_config(config, dtype=getattr(torch, dtype))
-                network, info = load_pruned_weights(Path(source), unpruned)
-            else:
-                if hasattr(config, SHAPES_KEY):
-                    auto = pruned_class(auto._model_mapping[type(config)])
-                network, info = auto.from_pretrained(
-                    source,
-                    dtype=getattr(torch, dtype),
-                    use_safetensors=None if allow_pickle else True,
-                    output_loading_info=True,
-                    **options,
-                )
+            if remaining_heads(config) is not None:
+                auto = _pruned(name, auto, config)
+            network, info = auto.from_pretrained(
+                source,
+                dtype=getattr(torch, dtype),
+                use_safetensors=None if allow_pickle else True,
+                output_loading_info=True,
+                **options,
+            )
             nn.Module.to(network, device)
     except LOADING_ERRORS as error:
         raise ModelError(explain_loading_error(name, error)) from error
     _check_complete(name, top, info["missing_keys"])
     model = wrap(network, tokenizer, short_name(name))
     model.uninitialised_weights = frozenset(info["missing_keys"])
+    model.source = str(source)
     return model
+
+
+def _pruned(name: str | Path, auto: Any, config: PretrainedConfig) -> type[PreTrainedModel]:
+    """The class of a pruned network, whose modules have the shapes of its configuration."""
+    if not hasattr(config, SHAPES_KEY):
+        raise ModelError(
+            f"{name} was pruned by an earlier version of headscope, whose folders this one does "
+            "not read; prune the original again"
+        )
+    return pruned_class(auto._model_mapping[type(config)])
 
 
 def _check_device(name: str) -> None:
@@ -202,8 +205,8 @@ def _sites(
     config = network.config
     remaining, adapter = remaining_heads(config), family_of(config)
     if remaining is not None:
-        counts = getattr(config, HEADS_KEY, None) or [config.num_attention_heads] * len(remaining)
-        layers = [(layer, heads) for layer, heads in enumerate(counts) if heads]
+        counts = enumerate(getattr(config, HEADS_KEY))
+        layers = [(layer, heads) for layer, heads in counts if heads]
         # nothing is analysed in a pruned model, so that the kind of its attention does not matter
         sites = (Site(Kind.ENCODER, layer, n, heads) for n, (layer, heads) in enumerate(layers))
         return adapter or Adapter(config.model_type), tuple(sites)

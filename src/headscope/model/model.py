@@ -20,7 +20,7 @@ from headscope.model.adapters import Adapter
 from headscope.model.attention import Kind, Site, Watcher
 from headscope.model.batch import Batch, make_batch, pad_id
 from headscope.model.hooks.tap import Tap, watch
-from headscope.model.pruned.shrink import remaining_heads
+from headscope.model.pruned.kept import remaining_heads
 from headscope.model.token_roles import TokenRoles
 
 
@@ -34,6 +34,7 @@ class Model:
         sites: where it attends, with all heads that it had before pruning.
         max_length: the largest number of tokens it accepts.
         weights: "trained" or "random".
+        source: the folder or hub id that it was loaded from; None: it was in memory.
         uninitialised_weights: names of weights that are missing in the checkpoint (a pooler, which
             nothing here reads).
         with_top: the network with its classifier or language model, if it was loaded with one.
@@ -52,6 +53,7 @@ class Model:
     sites: tuple[Site, ...]
     max_length: int
     weights: str = "trained"
+    source: str | None = field(default=None, repr=False)
     uninitialised_weights: frozenset[str] = frozenset()
     with_top: PreTrainedModel | None = field(default=None, repr=False)
     token_roles: TokenRoles = field(init=False, repr=False)

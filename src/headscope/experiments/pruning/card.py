@@ -9,7 +9,12 @@ from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import ScoreChange
 from headscope.experiments.pruning.tables import PrunedModel, PruningSummary
 from headscope.model import Model
-from headscope.model.pruned.snippet import loading_snippet
+from headscope.model.pruned.usage import (
+    loading_lines,
+    onnx_lines,
+    pipeline_lines,
+    sentence_lines,
+)
 from headscope.runs import Study
 
 REASONS = {
@@ -20,6 +25,13 @@ REASONS = {
     "gates": "their gates closed first as open gates cost more (Voita et al. 2019: hard-concrete "
     "gates with an L0 penalty)",
 }
+
+FOLDER = "FOLDER"
+TRUST = (
+    "Layers that lack heads have no place in a configuration of transformers, so this folder "
+    "brings the Python that makes them: `modeling_pruned.py`, which `trust_remote_code=True` lets "
+    "transformers run. Read it first; it is short. `headscope.load` does not run it."
+)
 
 
 def model_card(model: Model, study: Study, summary: PruningSummary) -> str:
@@ -37,10 +49,10 @@ def model_card(model: Model, study: Study, summary: PruningSummary) -> str:
         _metrics(summary.intact, pruned.final),
         list(_facts(pruned)),
         ["## How to load it"],
-        [_loading(gone)],
-        ["```python", loading_snippet(model, "FOLDER"), "```"],
+        [TRUST if gone else ""],
+        *_usage(model, summary),
     ]
-    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+    return "\n\n".join("\n".join(lines) for lines in sections if any(lines)) + "\n"
 
 
 def _reason(study: Study, summary: PruningSummary) -> str:
@@ -92,11 +104,17 @@ def _facts(pruned: PrunedModel) -> Iterator[str]:
         yield f"- `model.onnx` gives the same outputs to {pruned.onnx:.0e} (onnxruntime)."
 
 
-def _loading(gone: int) -> str:
-    if not gone:
-        return "`headscope.load(FOLDER)`, or without headscope:"
-    return (
-        "**`AutoModel.from_pretrained`, `pipeline` and `SentenceTransformer` cannot load this "
-        "folder** (they report a size mismatch): a transformers configuration has no place for "
-        "layers that lack heads. Load it with `headscope.load(FOLDER)`, or without headscope:"
-    )
+def _usage(model: Model, summary: PruningSummary) -> Iterator[list[str]]:
+    """Lines of code, each kind in a block of its own."""
+    lines = {
+        "With transformers:": loading_lines(model, FOLDER),
+        "As a pipeline:": pipeline_lines(model, FOLDER),
+        "As sentence vectors, pooled as those of the original:": sentence_lines(model, FOLDER),
+        "With headscope:": f'import headscope\nheadscope.load("{FOLDER}")',
+    }
+    if summary.pruned.onnx is not None:
+        lines["Without torch:"] = onnx_lines(model, FOLDER)
+    for title, code in lines.items():
+        if code is not None:
+            yield [title]
+            yield ["```python", code, "```"]

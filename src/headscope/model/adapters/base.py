@@ -39,14 +39,6 @@ class Adapter:
         reserved_positions: entries of the position table that no token uses.
         output_projection: path of the projection whose inputs are the outputs of heads.
         mlp_module: path of the first module of the feed-forward network.
-        attention_module: path of the module that computes the attention. Removing heads needs
-            this and `qkv_modules`.
-        qkv_modules: in the attention module, the projections whose outputs are split into heads.
-            A fused projection must produce queries, keys and values in this order.
-        all_head_size_attr: attribute of the attention module that holds heads times head size.
-        num_heads_attr: attribute of the attention module that holds the number of heads.
-        head_bias_argument: position of the argument of the attention module that is a bias with a
-            row for each head.
 
     >>> Adapter("my-family", output_projection="attention.out", mlp_module="mlp").route
     <Route.FUNCTION: 'function'>
@@ -60,11 +52,6 @@ class Adapter:
     reserved_positions: int = 0
     output_projection: str = ""
     mlp_module: str = ""
-    attention_module: str = ""
-    qkv_modules: tuple[str, ...] = ()
-    all_head_size_attr: str = ""
-    num_heads_attr: str = ""
-    head_bias_argument: int | None = None
 
     def max_length(self, config: PretrainedConfig) -> int | None:
         """Largest number of tokens the model accepts; None if it sets no limit."""

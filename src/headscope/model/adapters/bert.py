@@ -6,6 +6,4 @@ BERT = Adapter(
     "bert",
     output_projection="attention.output.dense",
     mlp_module="intermediate",
-    attention_module="attention.self",
-    qkv_modules=("query", "key", "value"),
 )

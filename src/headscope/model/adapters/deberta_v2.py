@@ -7,7 +7,4 @@ DEBERTA_V2 = Adapter(
     Route.SOFTMAX,
     output_projection="attention.output.dense",
     mlp_module="intermediate",
-    attention_module="attention.self",
-    qkv_modules=("query_proj", "key_proj", "value_proj", "pos_key_proj", "pos_query_proj"),
-    num_heads_attr="num_attention_heads",
 )

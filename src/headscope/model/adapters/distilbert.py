@@ -6,6 +6,4 @@ DISTILBERT = Adapter(
     "distilbert",
     output_projection="attention.out_lin",
     mlp_module="ffn",
-    attention_module="attention",
-    qkv_modules=("q_lin", "k_lin", "v_lin"),
 )

@@ -6,7 +6,4 @@ GPT2 = Adapter(
     "gpt2",
     output_projection="attn.c_proj",
     mlp_module="mlp",
-    attention_module="attn",
-    qkv_modules=("c_attn",),
-    all_head_size_attr="split_size",
 )

@@ -6,6 +6,4 @@ MODERNBERT = Adapter(
     "modernbert",
     output_projection="attn.Wo",
     mlp_module="mlp",
-    attention_module="attn",
-    qkv_modules=("Wqkv",),
 )

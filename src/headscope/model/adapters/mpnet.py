@@ -8,8 +8,4 @@ MPNET = Adapter(
     reserved_positions=2,
     output_projection="attention.attn.o",
     mlp_module="intermediate",
-    attention_module="attention.attn",
-    qkv_modules=("q", "k", "v"),
-    all_head_size_attr="all_head_size",
-    head_bias_argument=2,
 )

@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 from headscope.model.adapters import Adapter, Route
 from headscope.model.hooks.attention_function import AttentionCall, replaced_attention
 from headscope.model.hooks.softmax_route import replaced_products
-from headscope.model.pruned.shrink import check_intact
+from headscope.model.pruned.kept import check_intact
 
 LOWEST = -1e4
 """A term of scores that is not above this masks a key."""

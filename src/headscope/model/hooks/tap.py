@@ -28,7 +28,7 @@ from headscope.model.hooks.attention_function import AttentionCall
 from headscope.model.hooks.head_outputs import LOWEST, attending, visible_keys
 from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
-from headscope.model.pruned.shrink import check_intact
+from headscope.model.pruned.kept import check_intact
 
 _LOCKS: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
 _LOCKS_LOCK = threading.Lock()

@@ -17,6 +17,7 @@ from transformers.pytorch_utils import Conv1D
 
 from headscope.model.disabling import disable
 from headscope.model.model import Model
+from headscope.model.pruned.linear import outputs_of, parts_of
 from headscope.model.pruned.projections import LayerProjections, sample
 
 NEAR = 1e-4
@@ -89,11 +90,6 @@ class Selection:
         return parts_of(layer.groups * (repeats + 2), layer.size, members)
 
 
-def parts_of(count: int, size: int, kept: Sequence[int]) -> Tensor:
-    """Indices of some parts in a vector of equal parts."""
-    return torch.arange(count * size).view(count, size)[list(kept)].flatten()
-
-
 class Layouts:
     """Finds out how the projections of a model are laid out."""
 
@@ -146,7 +142,9 @@ class Layouts:
                 tensor = getattr(module, leaf, None)
                 if tensor is not None:
                     undo.callback(tensor.copy_, tensor.clone())
-                    by_output = tensor.T if isinstance(module, Conv1D) else tensor
+                    by_output = (
+                        tensor.mT if isinstance(module, Conv1D) and leaf == "weight" else tensor
+                    )
                     by_output[rows.to(tensor.device)] = 0
             found = self._output(heads)
         return bool((found - expected).abs().max() <= NEAR * expected.abs().max())
@@ -157,9 +155,3 @@ class Layouts:
             network = self.model.network
             output: Tensor = network(**self.batch.inputs(network))[0][self.batch.real]
             return output
-
-
-def outputs_of(module: nn.Module) -> int:
-    """How many outputs a linear map has."""
-    weight = module.get_parameter("weight")
-    return int(weight.shape[1] if isinstance(module, Conv1D) else weight.shape[0])

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
 from headscope.corpus import Example
 from headscope.errors import ModelError
 from headscope.model.batch import Batch
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.model import Model
+from headscope.model.pruned.linear import LINEAR
 
 Call = tuple[str, Tensor]
 """The name of a linear map that ran, and its input."""
@@ -31,6 +31,7 @@ class LayerProjections:
         output: name of the one that takes their outputs.
         heads, groups: how many heads, and how many of keys and values.
         size: numbers of a value vector.
+        biased: whether the module that holds them is given a bias with a row for each head.
     """
 
     output: str = ""
@@ -38,6 +39,7 @@ class LayerProjections:
     heads: int = 0
     groups: int = 0
     size: int = 0
+    biased: bool = False
 
     @property
     def attention(self) -> str:
@@ -86,6 +88,25 @@ def find_projections(model: Model) -> dict[int, LayerProjections]:
     return found
 
 
+def note_biases(model: Model, layers: dict[int, LayerProjections]) -> None:
+    """Note which layers are given a bias, (example, head, query, key), by the layers before."""
+
+    def noting(layer: LayerProjections) -> Any:
+        def note(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+            tensors = [value for value in (*given, *named.values()) if isinstance(value, Tensor)]
+            layer.biased |= any(t.dim() == 4 and t.shape[1] == layer.heads > 1 for t in tensors)
+
+        return note
+
+    network = model.network
+    with ExitStack() as undo, torch.inference_mode():
+        for layer in layers.values():
+            module = network.get_submodule(layer.attention)
+            hook = module.register_forward_pre_hook(noting(layer), with_kwargs=True)
+            undo.callback(hook.remove)
+        network(**sample(model).inputs(network))
+
+
 def _complete(layer: LayerProjections, prefix: str, calls: list[Call], attended: int) -> None:
     """Find the projections of a layer among all linear maps that ran.
 
@@ -118,6 +139,6 @@ def _calls(network: nn.Module) -> Iterator[list[Call]]:
 
     with ExitStack() as undo:
         for name, module in network.named_modules():
-            if isinstance(module, nn.Linear | Conv1D):
+            if isinstance(module, LINEAR):
                 undo.callback(module.register_forward_pre_hook(noting(name)).remove)
         yield calls

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from headscope._util.naming import HeadNames, parse_heads
 from headscope.model.model import Model
-from headscope.model.pruned.general import shrink_any
-from headscope.model.pruned.shrink import check_intact, shrink_network
+from headscope.model.pruned.kept import check_intact
+from headscope.model.pruned.shrinking import shrink
 
 
 def remove(model: Model, heads: HeadNames, means: Tensor | None = None) -> Model:
@@ -31,9 +31,4 @@ def remove(model: Model, heads: HeadNames, means: Tensor | None = None) -> Model
         tuple(head for head in range(heads) if head not in removed.get(layer, ()))
         for layer, heads in enumerate(model.head_counts)
     )
-    pruned = model.copy()
-    if model.adapter.attention_module:
-        shrink_network(pruned.network, model.adapter, model.heads, remaining, means)
-    elif removed:
-        shrink_any(model, pruned, remaining, means)
-    return pruned
+    return shrink(model, remaining, means) if removed else model.copy()

@@ -1,8 +1,8 @@
 """The shapes of a pruned network, as its configuration states them.
 
-They say how each module differs from that of the unpruned network, without a word about heads, so
-that any program can rebuild the network before it loads the weights: `resize` is all there is to
-it, and its source is written into the folder of a pruned model.
+They say how each module differs from that of the unpruned network, so that any program can rebuild
+the network before it loads the weights: `resize` is all there is to it, and its source is written
+into the folder of a pruned model.
 """
 
 from __future__ import annotations
@@ -29,12 +29,35 @@ class HeadLinear(nn.Linear):
         return outputs.index_select(-1, torch.tensor(self.rows, device=outputs.device))
 
 
+class HeadBias:
+    """Selects the remaining heads in a bias, (example, head, query, key), that a module is given.
+
+    Args:
+        heads: how many heads there were; kept: those that remain.
+    """
+
+    def __init__(self, heads: int, kept: list[int]) -> None:
+        self.heads, self.kept = heads, kept
+
+    def __call__(self, _: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The arguments of a module, positional and named."""
+        return tuple(map(self.select, given)), {k: self.select(v) for k, v in named.items()}
+
+    def select(self, value: Any) -> Any:
+        """A bias without the rows of the other heads; anything else as it is."""
+        if isinstance(value, torch.Tensor) and value.dim() == 4 and value.shape[1] == self.heads:
+            return value[:, self.kept]
+        return value
+
+
 def resize(network: nn.Module, shapes: dict[str, Any]) -> None:
     """Give the modules of a network the shapes of a pruned one; their weights are to be loaded.
 
     Args:
-        shapes: `parameters`, by name their shapes; `expand`, by the name of a linear map the rows
-            of its outputs; `attributes`, by the name of a module what it says of itself.
+        shapes: `parameters`, by name their shapes; `rows`, by the name of a linear map the row that
+            gives each output; `biases`, by the name of a module how many heads there were and
+            which remain in the biases that it is given; `attributes`, by the name of a module what
+            it says of itself.
     """
     for name, size in shapes["parameters"].items():
         owner, _, leaf = name.rpartition(".")
@@ -44,13 +67,22 @@ def resize(network: nn.Module, shapes: dict[str, Any]) -> None:
         setattr(module, leaf, nn.Parameter(like.new_zeros(size), requires_grad=True))
         if leaf == "weight" and isinstance(module, nn.Linear):
             module.out_features, module.in_features = size
-    for name, rows in shapes["expand"].items():
-        module = network.get_submodule(name)
-        module.__class__ = HeadLinear
-        vars(module)["rows"] = list(rows)
+        elif leaf == "weight" and hasattr(module, "nf"):  # GPT-2's transposed linear map
+            module.nx, module.nf = size
+    for name, rows in shapes["rows"].items():
+        share_rows(network.get_submodule(name), rows)
+    for name, (heads, kept) in shapes["biases"].items():
+        hook = HeadBias(heads, kept)
+        network.get_submodule(name).register_forward_pre_hook(hook, with_kwargs=True)
     for name, values in shapes["attributes"].items():
         for attribute, value in values.items():
             setattr(network.get_submodule(name), attribute, value)
+
+
+def share_rows(module: nn.Module, rows: list[int]) -> None:
+    """Make each output of a linear map be given by one of its rows."""
+    module.__class__ = HeadLinear
+    vars(module)["rows"] = list(rows)
 
 
 def pruned_class(kind: type[PreTrainedModel]) -> type[PreTrainedModel]:
