@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast browser lint format bench docs clean
+.PHONY: help install demo test test-fast browser lint format bench docs coverage-families clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 install: $(INSTALLED) ## virtual environment (.venv) with headscope, test tools and the bundled model
 
@@ -44,6 +44,9 @@ format: $(INSTALLED) ## format the code and apply safe fixes
 
 bench: $(INSTALLED) ## measure speed and memory into bench/RESULTS.md (needs HEADSCOPE_DATA)
 	$(BIN)/python -m bench.run
+
+coverage-families: $(INSTALLED) ## try every text family of transformers; writes docs/families.md
+	$(BIN)/python -m families.run
 
 docs: $(INSTALLED) ## redraw the pictures of the README (needs a browser)
 	$(BIN)/python -m docs.pictures

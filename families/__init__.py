@@ -1,0 +1,1 @@
+"""What works for every text family of transformers: `make coverage-families`."""
