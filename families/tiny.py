@@ -44,7 +44,8 @@ def _size(key: str, value: Any) -> float | None:
     if key in VOCABULARIES:
         return len(VOCABULARY)
     if key in SIZES and value > 0:
-        return float(value) if value < SIZES[key] else SIZES[key]
+        smaller: float = min(SIZES[key], value)
+        return smaller
     return 5 if key.endswith("_token_id") else None
 
 

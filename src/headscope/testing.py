@@ -29,7 +29,7 @@ from headscope.evidence import HEADS, HeadRow
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.gather import NOTHING_TO_COUNT
 from headscope.experiments.scan.settings import Settings
-from headscope.model import Batch, Model, disable, wrap
+from headscope.model import Batch, Model, disable, evaluating, wrap
 from headscope.model.attention import MapWatcher
 from headscope.runs import RunResults
 
@@ -258,7 +258,8 @@ def check_adapter(network: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) 
     """
     family = network.config.model_type
     try:
-        problems = list(_adapter_problems(wrap(network, tokenizer)))
+        with evaluating(network):
+            problems = list(_adapter_problems(wrap(network, tokenizer)))
     except ModelError as error:
         raise AssertionError(f"{family} is not watched well: {error}") from error
     if problems:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -135,6 +136,14 @@ def test_statistics_are_imported_without_heavy_imports() -> None:
     folder = Path(headscope.evidence.__file__).parent
     modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "tally", "compiled"}
     assert run_bare(EVIDENCE, *sorted(modules)) == []
+
+
+@pytest.mark.parametrize("package", [headscope, headscope.model, headscope.corpus])
+def test_no_public_name_is_that_of_a_module(package: ModuleType) -> None:
+    """The import of such a module would put it in the place of what the name stands for."""
+    modules = {info.name for info in pkgutil.iter_modules(package.__path__)}
+    shared = modules & set(package.__all__)
+    assert all(isinstance(getattr(package, name), ModuleType) for name in shared)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import pytest
@@ -170,7 +171,7 @@ def test_words_are_answered_as_their_own_maps_would(causal: bool) -> None:
         assert request.words is not None
         fast = answer(view, attention.weights, request)
         block = attention.word_block(request.words)
-        slow = visit(request, view, 2, lambda block=block: [block])  # type: ignore[misc]  # binds the loop's block
+        slow = visit(request, view, 2, partial(list, [block]))
         try:
             assert_same(fast, slow)
         except AssertionError as error:

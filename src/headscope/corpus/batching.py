@@ -13,14 +13,12 @@ class Budget:
     Attributes:
         tokens: maximum number of tokens including padding (the cost of the linear layers).
         area: maximum of batch size x length squared (the cost of the attention maps).
-        padded: whether examples of different length may be in one batch.
 
     A batch of one example is always allowed, however long the example.
     """
 
     tokens: int = 2048
     area: int = 1 << 19
-    padded: bool = True
 
     def holds(self, examples: int, length: int) -> bool:
         """Whether a batch of `examples` examples, padded to `length`, is within the budget.
@@ -32,8 +30,11 @@ class Budget:
         return fits or examples == 1
 
 
-def plan_batches(lengths: Sequence[int], budget: Budget) -> list[list[int]]:
+def plan_batches(lengths: Sequence[int], budget: Budget, *, padded: bool = True) -> list[list[int]]:
     """Group examples of similar length into batches; returns their positions, shortest first.
+
+    Args:
+        padded: whether examples of different length may be in one batch.
 
     >>> plan_batches([5, 90, 6, 5], Budget(tokens=100))
     [[0, 3, 2], [1]]
@@ -42,7 +43,7 @@ def plan_batches(lengths: Sequence[int], budget: Budget) -> list[list[int]]:
     for position in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
         even = bool(batches) and lengths[batches[-1][-1]] == lengths[position]
         room = batches and budget.holds(len(batches[-1]) + 1, lengths[position])
-        if room and (budget.padded or even):
+        if room and (padded or even):
             batches[-1].append(position)
         else:
             batches.append([position])

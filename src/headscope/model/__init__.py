@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headscope.model.initialise import load_untrained_classifier, reinitialise
     from headscope.model.loading import load, wrap
     from headscope.model.model import Model
+    from headscope.model.modes import evaluating
     from headscope.model.parallel import WorkItems, map_parallel, replicas_of
     from headscope.model.pruned.kept import remaining_heads
     from headscope.model.pruned.removal import remove
@@ -40,6 +41,7 @@ __all__ = [
     "VariantRunner",
     "WorkItems",
     "disable",
+    "evaluating",
     "families",
     "gate_heads",
     "intercept_head_outputs",
@@ -73,6 +75,7 @@ _MODULES = {
     "VariantRunner": "headscope.model.hooks.variants",
     "WorkItems": "headscope.model.parallel",
     "disable": "headscope.model.disabling",
+    "evaluating": "headscope.model.modes",
     "families": "headscope.model.adapters",
     "gate_heads": "headscope.model.hooks.gradients",
     "intercept_head_outputs": "headscope.model.hooks.head_outputs",

@@ -33,6 +33,7 @@ from headscope.model.model import Model
 from headscope.model.pruned.kept import HEADS_KEY, SHAPES_KEY, remaining_heads
 from headscope.model.pruned.shapes import pruned_class
 from headscope.model.top import Top
+from headscope.model.wrappers import unwrapped
 
 LOADING_ERRORS = (
     OSError,
@@ -173,7 +174,10 @@ def wrap(
     name: str = "model",
     weights: str = "trained",
 ) -> Model:
-    """Wrap a transformers model that is in memory already; it is set to evaluation mode.
+    """Wrap a transformers model that is in memory already; whatever is in training mode stays so.
+
+    Of a model that torch.compile has wrapped, the original is taken; of one with adapters (peft) a
+    copy, in which they are merged into the weights.
 
     Args:
         weights: "trained" or "random".
@@ -185,9 +189,7 @@ def wrap(
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
-    if not isinstance(network, PreTrainedModel):
-        raise ModelError(f"{type(network).__name__} is no model of transformers (PreTrainedModel)")
-    network.train(False)
+    network = unwrapped(network)
     inner = cast(PreTrainedModel, network.base_model)
     adapter, sites = _sites(inner, tokenizer)
     limits = [adapter.max_length(inner.config), tokenizer.model_max_length]

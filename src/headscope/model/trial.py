@@ -24,6 +24,7 @@ class Trial:
     Attributes:
         maps: for each attention, (example, head, query, key) weights.
         visible: for each, (example, query, key).
+        own: the same maps as the model itself returns them; empty if it returns none.
         output: (example, token, hidden) of the last layer.
         sizes: for each time that heads had outputs, the size of a head.
         blocks: for each, the list of modules and the number in it of the layer that was running.
@@ -33,6 +34,7 @@ class Trial:
     sites: list[Site] = field(default_factory=list)
     maps: list[Tensor] = field(default_factory=list)
     visible: list[Tensor] = field(default_factory=list)
+    own: list[Tensor] = field(default_factory=list)
     output: Tensor = field(default_factory=lambda: torch.empty(0))
     sizes: list[int] = field(default_factory=list)
     blocks: list[tuple[str, int] | None] = field(default_factory=list)

@@ -56,32 +56,38 @@ class Verification:
 
     def run(self) -> tuple[Adapter, tuple[Site, ...]]:
         """The adapter with all that was found out, and the sites; an error if it does not fit."""
-        padded, alone = self._batch(LONG, SHORT), self._batch(SHORT)
+        padded = self._batch(LONG, SHORT)
         try:
-            self._choose_attentions(padded)
-            trials = [(batch, self._watch(batch)) for batch in (padded, self._batch(LONG), alone)]
-            for batch, trial in trials:
-                self._check_maps(batch, trial)
-                self._check_own(batch, trial)
-            self._check_neighbours(trials[0][1], trials[1][1])
-            self._try_padding(padded, trials[0][1], trials[2][1])
-            self._check_switching(padded, trials[0][1].output)
+            trial = self._watch(padded)
+            if self._choose_attentions(padded, trial):
+                trial = self._watch(padded)
+            long, short = (self._batch(text) for text in (LONG, SHORT))
+            beside, alone = self._watch(long), self._watch(short)
+            for batch, each in ((padded, trial), (long, beside), (short, alone)):
+                self._check_maps(batch, each)
+                self._check_own(batch, each)
+            self._check_neighbours(trial, beside)
+            self._try_padding(padded, trial, alone)
+            self._check_switching(padded, trial.output)
         except RUN_ERRORS as error:
             raise ModelError(
                 f"it cannot be run on a text alone, it says: {_first_line(error)}"
             ) from error
-        trial = trials[0][1]
-        return self._located(trial), self._sites(trial)
+        adapter = self._located(trial)
+        return adapter, self._sites(trial, adapter)
 
-    def _choose_attentions(self, batch: Batch) -> None:
+    def _choose_attentions(self, batch: Batch, trial: Trial) -> bool:
         """Where a layer attends several times, take what the model itself returns for the layer.
 
         An attention with the very same weights belongs to the same heads (they have several values,
         as in differential attention); any other is left alone.
+
+        Returns:
+            Whether there was something to choose.
         """
-        trial, own = self._watch(batch), self._own_maps(batch)
+        own = trial.own
         if not own or len(own) >= len(trial.maps):
-            return
+            return False
         rows = batch.real[:, None, :, None]
         layers: list[int] = []
         for maps in trial.maps:
@@ -101,6 +107,7 @@ class Verification:
                 f"it attends {len(trial.maps)} times and returns other maps, of {len(own)} layers"
             )
         self.adapter = replace(self.adapter, layers=tuple(layers))
+        return True
 
     def _batch(self, *texts: str) -> Batch:
         limits = [
@@ -115,7 +122,7 @@ class Verification:
         return make_batch(pieces, roles, pad_id(self.tokenizer), self.network.device)
 
     def _watch(self, batch: Batch) -> Trial:
-        """Run a batch while the model is watched."""
+        """Run a batch while the model is watched, and while it returns its maps itself."""
         trial, running = Trial(), Running(self.network)
         context: list[Tensor] = []
 
@@ -143,6 +150,7 @@ class Verification:
             trial.output = tap.forward(batch)
         if not trial.sites:
             raise ModelError(NOTHING_SEEN)
+        trial.own = self._own_maps(batch)
         return trial
 
     def _check_maps(self, batch: Batch, trial: Trial) -> None:
@@ -172,7 +180,7 @@ class Verification:
             size = float(plain[batch.real].abs().max().clamp_min(1e-6))
             if float((plain - trial.output)[batch.real].abs().max()) > self.near_output * size:
                 raise ModelError("watching it changes its output")
-        own = self._own_maps(batch)
+        own = trial.own
         if not own:
             return
         rows = batch.real[:, None, :, None]
@@ -268,10 +276,9 @@ class Verification:
             paths.add(name.removeprefix(prefix) if name.startswith(prefix) else "")
         return paths.pop() if len(paths) == 1 and adapter.block_list else ""
 
-    def _sites(self, trial: Trial) -> tuple[Site, ...]:
+    def _sites(self, trial: Trial, adapter: Adapter) -> tuple[Site, ...]:
         both_ways = any(site.kind is Kind.ENCODER for site in trial.sites)
         kind = Kind.ENCODER if both_ways else Kind.DECODER
-        adapter = self._located(trial)
         layers = adapter.attending or range(len(trial.sites))
         return tuple(
             replace(site, kind=kind, layer=layer)

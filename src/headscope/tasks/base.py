@@ -115,20 +115,20 @@ class Task(ABC):
         size = Budget(
             max(1, budget.tokens // self.texts_per_case),
             max(1, budget.area // self.texts_per_case),
-            padded=not model.adapter.depends_on_padding,
         )
+        padded = not model.adapter.depends_on_padding
         return [
             CaseBatch(
                 tuple(cases[place] for place in places),
                 tuple(places),
                 model.batch([text for place in places for text in cases[place].texts]),
             )
-            for places in plan_batches(lengths, size)
+            for places in plan_batches(lengths, size, padded=padded)
         ]
 
     def predict(self, model: Model, cases: list[Case], budget: Budget) -> Floats:
         """(case,) predictions of a model."""
-        from headscope.model.hooks.tap import evaluating
+        from headscope.model import evaluating
 
         predictions = np.empty(len(cases))
         with torch.inference_mode(), evaluating(model.whole):

@@ -16,9 +16,8 @@ from torch import Tensor
 
 from headscope.corpus import Budget, bucket_of
 from headscope.evidence import Layout, Statistic, Tally, Unit
-from headscope.model import Gates, Model, gate_heads
+from headscope.model import Gates, Model, evaluating, gate_heads
 from headscope.model.attention import Mass, View, answer
-from headscope.model.hooks.tap import evaluating
 from headscope.tasks import CaseBatch, Task
 
 GROUPS = ("all", "first", "separator", "punctuation", "other")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.corpus import Budget
-from headscope.model import HeadOutputs, Model, intercept_head_outputs
+from headscope.model import HeadOutputs, Model, evaluating, intercept_head_outputs
 from headscope.tasks import Case, Task
 
 
@@ -21,7 +21,8 @@ def average_head_outputs(model: Model, task: Task, cases: list[Case], budget: Bu
         sums[outputs.layer] = sums.get(outputs.layer, 0) + total
         return outputs.context
 
-    with intercept_head_outputs(model.network, model.adapter, add):
+    intercepted = intercept_head_outputs(model.network, model.adapter, add)
+    with evaluating(model.whole), intercepted:
         for batch in task.batches(model, cases, budget):
             real = batch.batch.real
             task.read(model, batch, batch.inputs(model), 1)

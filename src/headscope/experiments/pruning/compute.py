@@ -36,7 +36,7 @@ from headscope.experiments.pruning.tables import (
     drop_warning,
 )
 from headscope.experiments.pruning.target import PruningTarget
-from headscope.model import Model, disable, remove, save
+from headscope.model import Model, disable, evaluating, remove, save
 from headscope.model.pruned.onnx import export_onnx, real_tokens
 from headscope.runs import ResultBuilder, RunFolder, Study, run
 from headscope.tasks import Classification, Regression, Task
@@ -178,7 +178,7 @@ def output_difference(data: HeldOut, pruned: Model, gone: Order) -> float:
     for batch in data.parts[TEST].batches(model, data.cases[TEST], BUDGET):
         inputs = batch.inputs(model)
         outputs = real_tokens(pruned.network(**inputs)[0], batch.batch.real)
-        with disable(model, off, data.how, data.means):
+        with evaluating(model.network), disable(model, off, data.how, data.means):
             expected = real_tokens(model.network(**inputs)[0], batch.batch.real)
         difference = max(difference, float((outputs - expected).abs().max()))
         largest = max(largest, float(expected.abs().max()))

@@ -10,7 +10,7 @@ import torch
 
 from headscope.experiments._shared.held_out import BUDGET
 from headscope.experiments.pruning.tables import Speedup
-from headscope.model import Model
+from headscope.model import Model, evaluating
 from headscope.tasks import Case, Task
 
 ROUNDS = 11
@@ -43,7 +43,7 @@ def model_speedup(intact: Model, pruned: Model, task: Task, cases: list[Case]) -
 
     def forward(model: Model) -> Callable[[], None]:
         def once() -> None:
-            with torch.inference_mode():
+            with torch.inference_mode(), evaluating(model.network):
                 for batch in batches:
                     model.network(**batch.inputs(model))
             if model.network.device.type != "cpu":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -13,7 +13,6 @@ from headscope._util.progress import Progress, duration
 from headscope.analyses import Analysis, Inputs, Needs
 from headscope.corpus import (
     BUCKETS,
-    Budget,
     Corpus,
     Example,
     Pieces,
@@ -135,15 +134,13 @@ class Pass:
         """Those who read."""
         return replicas_of(self.model)
 
-    @property
-    def budget(self) -> Budget:
-        """How large a batch may be."""
-        return replace(self.settings.budget, padded=not self.model.adapter.depends_on_padding)
-
     def batches(self, shard: list[Pieces]) -> list[list[Pieces]]:
         """The texts of a shard by like length."""
-        places = plan_batches([len(pieces) for pieces in shard], self.budget)
-        return [[shard[place] for place in batch] for batch in places]
+        return [[shard[place] for place in batch] for batch in self._places(shard)]
+
+    def _places(self, texts: list[Pieces]) -> list[list[int]]:
+        padded = not self.model.adapter.depends_on_padding
+        return plan_batches([len(text) for text in texts], self.settings.budget, padded=padded)
 
     def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> ShardResult:
         """Watch a model read some batches."""
@@ -170,7 +167,7 @@ class Pass:
         """How long one reader would take, from a few texts spread over the first shard."""
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
-        batches = plan_batches([len(pieces) for pieces in sample], self.budget)
+        batches = self._places(sample)
         weighted = self.settings.norm_weighted
         with self.model.watch(*self.start(), norm_weighted=weighted) as tap:
             tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up

@@ -15,8 +15,9 @@ from headscope.errors import ModelError
 from headscope.model.defaults import EPSILON
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.hooks.relevance_rules import Ledger, RelevanceRules, pass_through
-from headscope.model.hooks.tap import evaluating, exclusive
+from headscope.model.hooks.tap import exclusive
 from headscope.model.model import Model
+from headscope.model.modes import evaluating
 
 
 @dataclass

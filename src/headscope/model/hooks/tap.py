@@ -28,6 +28,7 @@ from headscope.model.hooks.attention_function import AttentionCall
 from headscope.model.hooks.head_outputs import LOWEST, attending, visible_keys
 from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
+from headscope.model.modes import evaluating
 from headscope.model.pruned.kept import check_intact
 
 _LOCKS: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
@@ -38,19 +39,6 @@ def lock_of(model: nn.Module) -> threading.RLock:
     """The one lock of a model, however many times it was wrapped."""
     with _LOCKS_LOCK:
         return _LOCKS.setdefault(model, threading.RLock())
-
-
-@contextmanager
-def evaluating(network: nn.Module) -> Iterator[None]:
-    """Dropout is off in all parts of a network for the time of a `with`."""
-    training = [module for module in network.modules() if module.training]
-    for module in training:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True
 
 
 @contextmanager

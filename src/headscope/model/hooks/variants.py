@@ -27,8 +27,9 @@ from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, families
 from headscope.model.disabling import replacement_outputs
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
-from headscope.model.hooks.tap import evaluating, exclusive
+from headscope.model.hooks.tap import exclusive
 from headscope.model.model import Model
+from headscope.model.modes import evaluating
 from headscope.model.replacement import Replacement
 
 ModelInputs = dict[str, Tensor]

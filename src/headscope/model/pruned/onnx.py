@@ -19,6 +19,7 @@ from headscope._util.atomic import PARTIAL_SUFFIX
 from headscope.corpus import Example
 from headscope.errors import ModelError
 from headscope.model.model import Model
+from headscope.model.modes import evaluating
 
 REQUIRED_PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 OUTPUT = "output"
@@ -47,7 +48,8 @@ def export_onnx(model: Model, path: Path) -> float:
         )
     part = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
-        _write_onnx(model, part)
+        with evaluating(model.whole):
+            _write_onnx(model, part)
         difference = output_difference(model, part)
         if difference > TOLERANCE:
             raise ModelError(f"the ONNX file's outputs differ from the model's by {difference:.1e}")
@@ -86,7 +88,7 @@ def output_difference(model: Model, path: Path) -> float:
     inputs = _inputs(model, texts)
     arrays = {name: tensor.cpu().numpy() for name, tensor in inputs.items()}
     from_file = torch.from_numpy(onnx_session(path).run(None, arrays)[0])
-    with torch.inference_mode():
+    with torch.inference_mode(), evaluating(model.whole):
         from_model = model.whole(**inputs)[0]
     real = inputs["attention_mask"].bool()
     expected = real_tokens(from_model, real).cpu().numpy()

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from headscope._util.naming import HeadNames, parse_heads
 from headscope.model.model import Model
+from headscope.model.modes import evaluating
 from headscope.model.pruned.kept import check_intact
 from headscope.model.pruned.shrinking import shrink
 
@@ -31,4 +32,5 @@ def remove(model: Model, heads: HeadNames, means: Tensor | None = None) -> Model
         tuple(head for head in range(heads) if head not in removed.get(layer, ()))
         for layer, heads in enumerate(model.head_counts)
     )
-    return shrink(model, remaining, means) if removed else model.copy()
+    with evaluating(model.whole):
+        return shrink(model, remaining, means) if removed else model.copy()
