@@ -39,9 +39,9 @@ def run_headscope(arguments: list[str], folder: Path, paths: list[Path] | None =
     return Command(["headscope", *arguments], folder, paths).wait()
 
 
-def run_python(code: str, folder: Path) -> Completed:
-    """Run some Python code as `python -c` does."""
-    return Command(["-c"], folder, before=code).wait()
+def run_python(code: str, folder: Path, paths: list[Path] | None = None) -> Completed:
+    """Run some Python code as `python -c` does; `paths` as in `run_headscope`."""
+    return Command(["-c"], folder, paths, before=code).wait()
 
 
 class Command:

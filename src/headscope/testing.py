@@ -51,6 +51,8 @@ NEAR = 1e-6
 """How far numbers of the same texts may differ between batches and shards."""
 WEIGHTS_NEAR = 1e-4
 """How far attention weights may be from those of the model's own eager attention."""
+LONGEST = 1024
+"""Tokens of the longest text that is tried."""
 
 
 def tiny_tokenizer(decoder: bool = False) -> PreTrainedTokenizerFast:
@@ -283,10 +285,26 @@ def _adapter_problems(model: Model) -> Iterator[str]:
         off = model.network(**batch.inputs(model.network))[0]
     if torch.equal(off[real], before[real]):
         yield "switching a head off changes nothing"
+    yield from _problems_of_length(model)
     with torch.inference_mode():
         after = model.network(**batch.inputs(model.network))[0]
     if not torch.equal(after[real], before[real]):
         yield "the model is not what it was afterwards"
+
+
+def _problems_of_length(model: Model) -> Iterator[str]:
+    """A text as long as the model is said to take must run; of one without a limit, a long one."""
+    tokens = min(model.max_length, LONGEST)
+    (pieces,) = model.encode([Example("limit", text="ab " * tokens)], tokens)
+    batch = model.batch([pieces])
+    try:
+        with torch.inference_mode():
+            model.network(**batch.inputs(model.network))
+    except (IndexError, RuntimeError, ValueError) as error:
+        yield (
+            f"a text of {len(pieces)} tokens, which it is said to take, does not run "
+            f"({type(error).__name__}); are positions reserved?"
+        )
 
 
 def _observed_maps(model: Model, batch: Batch) -> list[torch.Tensor]:

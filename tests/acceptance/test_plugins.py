@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands import Completed, run_headscope
+from tests.commands import Completed, run_headscope, run_python
 
 SAMPLE = Path(__file__).parents[1] / "plugins" / "sample"
 PAIRS = "id\tsentence1\tsentence2\tscore\n" + "".join(
@@ -127,3 +127,48 @@ def test_a_broken_plugin_is_reported_in_one_line(headscope: Headscope) -> None:
     assert len(lines) == 1
     assert "RuntimeError: not today" in lines[0]
     assert "headscope_sample" in headscope("doctor").stdout.replace("-", "_")
+
+
+SHIFTED = """
+from dataclasses import replace
+from headscope.corpus import Example
+from headscope.model import load
+from headscope.model.adapters import base
+from headscope.testing import check_adapter, tiny_tokenizer
+from headscope_sample.shifted import ShiftedConfig, ShiftedModel
+
+config = ShiftedConfig(vocab_size=177, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                       intermediate_size=48, max_position_embeddings=64)
+network, tokenizer = ShiftedModel(config), tiny_tokenizer()
+network.save_pretrained("shifted")
+tokenizer.model_max_length = 10**9
+tokenizer.save_pretrained("shifted")
+check_adapter(network, tokenizer)
+print(load("shifted").max_length)
+base._REGISTERED["sample-shifted"] = replace(base._REGISTERED["sample-shifted"],
+                                             reserved_positions=0)
+try:
+    check_adapter(network, tokenizer)
+except AssertionError as error:
+    print(error)
+"""
+
+
+def test_an_adapter_makes_a_family_work(headscope: Headscope) -> None:
+    done = run_python(SHIFTED, headscope.home, headscope.paths)
+    limit, problem = done.stdout.splitlines()
+    assert int(limit) == 56
+    assert "a text of 64 tokens, which it is said to take, does not run" in problem
+    texts = headscope.home / "long.txt"
+    texts.write_text("ab " * 200 + "\n" + "cd ef gh\n" * 9)
+    options = ["--only", "focus", "--max-length", "56", "-o", "shifted-run"]
+    headscope("scan", "shifted", str(texts), *options)
+    record = json.loads((headscope.home / "shifted-run" / "run.json").read_text(encoding="utf-8"))
+    assert record["study"]["model"]["family"] == "sample-shifted"
+
+
+def test_without_the_package_the_family_is_unknown(headscope: Headscope) -> None:
+    done = run_headscope(["scan", "shifted", "tour", "-o", "none"], headscope.home)
+    assert done.returncode == 1
+    assert "shifted: cannot be loaded" in done.stderr
+    assert not (headscope.home / "none").exists()

@@ -26,7 +26,7 @@ from transformers.utils import logging
 from headscope._util.plugins import did_you_mean
 from headscope.errors import ModelError
 from headscope.model import bundled
-from headscope.model.adapters import Adapter, family_of
+from headscope.model.adapters import Adapter, families, family_of
 from headscope.model.attention import Kind, Site
 from headscope.model.detect import DEFAULT_MAX_LENGTH, detect_attention
 from headscope.model.model import Model
@@ -88,6 +88,7 @@ def load(
     if hint and str(name) != bundled.NAME and not Path(name).exists():
         raise ModelError(f"there is no model {str(name)!r}{hint}")  # the hub would be asked in vain
     source = bundled.folder() if str(name) == bundled.NAME else name
+    families()  # a package that brings an adapter may bring the family itself
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     try:
         with quiet_transformers():
