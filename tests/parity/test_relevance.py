@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +17,10 @@ from headscope.experiments.relevance import relevance
 from headscope.experiments.relevance.compute import Relevance
 from headscope.experiments.relevance.tables import score_parts
 from headscope.model import Model, Top, load
-from headscope.model.hooks.relevance import Trace, propagate_relevance
+from headscope.model.hooks.relevance import LayerRelevance, Trace, propagate_relevance
 from headscope.report.page import sections_of
 from headscope.tasks import task
+from tests.families import family_model
 from tests.tiny import CONFIGS, tiny
 
 Floats = NDArray[np.float64]
@@ -41,28 +41,38 @@ def with_biases(family: str) -> Model:
     return model
 
 
-def followed(model: Model, texts: list[str]) -> tuple[float, Any, Any, float, Trace]:
+def followed(model: Model, texts: list[str]) -> tuple[float, list[LayerRelevance], Trace]:
     """Relevance for one neuron of the first token's last state."""
     batch = model.batch(model.encode([Example(str(n), text=one) for n, one in enumerate(texts)]))
     with propagate_relevance(model, EPSILON) as trace:
         score = model.network(**batch.inputs(model.network))[0][:, 0, NEURON].sum()
-        by_layer, skips, start = trace.relevance(score)
-        heads, skipped = torch.stack(by_layer), torch.stack(skips)
-    return float(score.detach()), heads, skipped, start, trace
+        layers = trace.relevance(score)
+    return float(score.detach()), layers, trace
 
 
 @pytest.mark.parametrize("family", [*CONFIGS, "llama"])
 def test_everything_is_counted(family: str) -> None:
     model = with_biases(family)
-    score, heads, skipped, start, trace = followed(model, ["ab cd, ef gh ab. cd", "gh a."])
+    score, layers, trace = followed(model, ["ab cd, ef gh ab. cd", "gh a."])
     biases, epsilons = trace.ledger.absorbed_since(0)
     assert abs(epsilons) > 0
     whole = max(1.0, abs(score))
-    assert abs(start + biases + epsilons - score) < 1e-4 * whole
-    for layer in range(model.layers):
-        parts = float(heads[layer].sum()) + float(skipped[layer])
-        absorbed = sum(trace.ledger.absorbed_since(trace.entries[layer]))
-        assert abs(parts + absorbed - score) < 1e-4 * whole
+    assert abs(trace.reached + biases + epsilons - score) < 1e-4 * whole
+    assert len(layers) == model.layers
+    for layer in layers:
+        parts = float(layer.heads.sum()) + layer.past + layer.biases + layer.epsilons
+        assert abs(parts - score) < 1e-4 * whole
+
+
+@pytest.mark.parametrize("family", ["gptj", "falcon", "afmoe", "convbert"])
+def test_what_passes_the_heads_by_is_counted(family: str) -> None:
+    """A feed-forward network beside the heads, a gate on their outputs, a convolution."""
+    model = family_model(family)
+    score, layers, _ = followed(model, ["ab cd, ef gh ab. cd"])
+    assert [layer.layer for layer in layers] == [site.layer for site in model.sites]
+    for layer in layers:
+        parts = [float(layer.heads.sum()), layer.past, layer.biases, layer.epsilons]
+        assert abs(sum(parts) - score) < 1e-3 * max(1.0, *map(abs, parts))
 
 
 def test_the_model_is_left_as_it_was() -> None:
@@ -177,7 +187,8 @@ class Reference:
 
 def test_messages_between_neurons_say_the_same() -> None:
     model = with_biases("bert")
-    _, heads, _, _, trace = followed(model, ["ab cd, ef"])
+    _, layers, trace = followed(model, ["ab cd, ef"])
+    heads = torch.stack([layer.heads for layer in layers])
     assert trace.first_input is not None
     expected = Reference(model).run(trace.first_input[0].detach().double().numpy())
     assert np.allclose(heads[:, 0].numpy(), expected, atol=1e-4 * np.abs(expected).max())

@@ -94,13 +94,12 @@ class Relevance(CaseExperiment):
         """
         with propagate_relevance(self.model, self.epsilon) as trace:
             score = self.task.explained(self.model, batch, batch.inputs(self.model)).sum()
-            heads, residual, _ = trace.relevance(score)
+            layers = trace.relevance(score)
             total = score.detach().item()
         by_case = np.zeros((len(batch.cases), self.model.layers, self.model.heads))
-        for place, layer in enumerate(trace.layers):
-            of_heads = heads[place].double()
-            absorbed = trace.ledger.absorbed_since(trace.entries[place])
-            went = [float(of_heads.sum()), float(residual[place]), *absorbed]
+        for each in layers:
+            layer, of_heads = each.layer, each.heads.double()
+            went = [float(of_heads.sum()), each.past, each.biases, each.epsilons]
             self._check_lost(layer, total, went)
             parts[layer] += [total, *went]
             texts = of_heads.view(len(batch.cases), -1, of_heads.shape[1]).sum(1)

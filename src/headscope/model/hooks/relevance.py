@@ -20,6 +20,42 @@ from headscope.model.model import Model
 from headscope.model.modes import evaluating
 
 
+@dataclass(frozen=True)
+class LayerRelevance:
+    """Where a score went on its way down to the input of a layer that attends.
+
+    Attributes:
+        layer: counted from 0.
+        heads: (text, head) relevance of its heads.
+        past: relevance that reaches the input of the layer past its heads: the residual path, and
+            where a layer has them, gates, and a feed-forward network beside the heads.
+        biases, epsilons: what these absorbed, above the heads and on the way past them.
+    """
+
+    layer: int
+    heads: Tensor
+    past: float
+    biases: float
+    epsilons: float
+
+
+@dataclass(frozen=True)
+class _Attention:
+    """The tensors of one layer that attends.
+
+    Attributes:
+        entered: (text, token, hidden) input of the layer.
+        context: (text, token, head, size) outputs of its heads.
+        start, entry: the first entries of the ledger in the layer, and above its heads.
+    """
+
+    layer: int
+    entered: Tensor
+    context: Tensor
+    start: int
+    entry: int
+
+
 @dataclass
 class Trace:
     """The tensors of a forward pass to which relevance can be propagated back.
@@ -27,47 +63,53 @@ class Trace:
     Attributes:
         ledger: relevance that biases and epsilons absorbed.
         first_input: (text, token, hidden) input of the first layer.
-        layers: the numbers of the layers that attend.
-        contexts: for each of them, (text, token, head, size) outputs of its heads.
-        skips: for each, (text, token, hidden) its residual path past the heads.
-        entries: for each, the first entry of the ledger above its heads.
+        reached: relevance of that input, once a score was propagated back.
     """
 
     ledger: Ledger
     first_input: Tensor | None = None
-    layers: list[int] = field(default_factory=list)
-    contexts: list[Tensor] = field(default_factory=list)
-    skips: list[Tensor] = field(default_factory=list)
-    entries: list[int] = field(default_factory=list)
+    reached: float = 0.0
+    _attentions: list[_Attention] = field(default_factory=list)
 
-    def relevance(self, score: Tensor) -> tuple[list[Tensor], list[Tensor], float]:
-        """Propagate a score back.
+    def add(self, layer: int, entered: Tensor, context: Tensor, start: int) -> None:
+        """Take note of a layer that attends."""
+        entry = len(self.ledger.biases)
+        self._attentions.append(_Attention(layer, entered, context, start, entry))
 
-        Returns:
-            For each layer that attends, the relevance of its heads (text, head) and of its residual
-            path; and that of the input of the first layer.
-        """
-        if len(self.skips) != len(self.contexts):
-            raise ModelError(
-                "in some layers the input is not added to the output of the heads, so relevance "
-                "cannot be told apart by layers"
-            )
-        inputs = [] if self.first_input is None else [self.first_input]
+    def relevance(self, score: Tensor) -> list[LayerRelevance]:
+        """Propagate a score back to every layer that attends."""
+        layers = [each.layer for each in self._attentions]
+        if self.first_input is None or len(set(layers)) < len(layers):
+            raise ModelError("a layer attends several times, so its heads cannot be told apart")
+        ends = [tensor for each in self._attentions for tensor in (each.entered, each.context)]
         try:
-            gradients = torch.autograd.grad(score, [*inputs, *self.contexts, *self.skips])
+            found = torch.autograd.grad(score, [self.first_input, *ends], retain_graph=True)
+            self.reached = _times(self.first_input, found[0])
+            return [
+                self._of_layer(each, *found[place : place + 2])
+                for each, place in zip(self._attentions, range(1, len(found), 2), strict=True)
+            ]
         except RuntimeError as error:
             raise ModelError(
                 "relevance cannot be handed down through all operations of this family"
             ) from error
-        first_skip = len(inputs) + len(self.contexts)
-        by_context = zip(self.contexts, gradients[len(inputs) : first_skip], strict=True)
-        by_skip = zip(self.skips, gradients[first_skip:], strict=True)
-        heads = [(context * gradient).sum((1, 3)) for context, gradient in by_context]
-        skips = [(skip * gradient).double().sum() for skip, gradient in by_skip]
-        entered = sum(
-            (float((part.detach() * gradients[0]).double().sum()) for part in inputs), 0.0
-        )
-        return [part.detach() for part in heads], [part.detach() for part in skips], entered
+
+    def _of_layer(self, each: _Attention, to_input: Tensor, to_heads: Tensor) -> LayerRelevance:
+        """What a layer got, from the gradients of its input and of the outputs of its heads."""
+        biases, epsilons = self.ledger.absorbed_since(each.start)
+        with self.ledger.aside():  # what reaches the input by way of the heads, once more alone
+            (by_heads,) = torch.autograd.grad(
+                each.context, each.entered, to_heads, retain_graph=True
+            )
+            below = self.ledger.absorbed_since(each.start)
+        heads = (each.context * to_heads).sum((1, 3)).detach()
+        past = _times(each.entered, to_input - by_heads)
+        return LayerRelevance(each.layer, heads, past, biases - below[0], epsilons - below[1])
+
+
+def _times(tensor: Tensor, gradient: Tensor) -> float:
+    """The relevance of a tensor."""
+    return float((tensor.detach() * gradient).double().sum())
 
 
 @contextmanager
@@ -81,19 +123,32 @@ def propagate_relevance(model: Model, epsilon: float = EPSILON) -> Iterator[Trac
     """
     rules = RelevanceRules(epsilon)
     trace = Trace(rules.ledger)
+    entered: list[tuple[Tensor, int]] = []
+
+    def enter(_: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        hidden = arguments[0] if arguments else options["hidden_states"]
+        if trace.first_input is None:
+            hidden = trace.first_input = hidden.detach().requires_grad_()
+        hidden = hidden.view_as(hidden)  # what other layers do with it does not count here
+        entered[:] = [(hidden, len(trace.ledger.biases))]
+        if arguments:
+            return (hidden, *arguments[1:]), options
+        return arguments, options | {"hidden_states": hidden}
 
     def record(outputs: HeadOutputs) -> Tensor:
-        trace.layers.append(outputs.layer)
-        trace.contexts.append(outputs.context)
-        trace.entries.append(len(trace.ledger.biases))
-        return outputs.context
+        if not entered:
+            raise ModelError("heads are not inside a layer, so relevance cannot be followed")
+        (hidden, start), context = entered[0], outputs.context
+        trace.add(outputs.layer, hidden, context, start)
+        return context
 
     with exclusive(model.network), evaluating(model.whole), ExitStack() as undo:
         for parameter in model.whole.parameters():
             undo.callback(parameter.requires_grad_, parameter.requires_grad)
             parameter.requires_grad_(False)
         undo.enter_context(intercept_head_outputs(model.network, model.adapter, record))
-        _record_residuals(model, trace, rules, undo)
+        for block in model.adapter.blocks(model.network):
+            undo.callback(block.register_forward_pre_hook(enter, with_kwargs=True).remove)
         for module in model.whole.modules():
             if type(module).__module__ == activations.__name__:
                 undo.callback(module.register_forward_hook(_pass_through_activation).remove)
@@ -104,35 +159,3 @@ def propagate_relevance(model: Model, epsilon: float = EPSILON) -> Iterator[Trac
 
 def _pass_through_activation(_: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> Tensor:
     return pass_through(arguments[0], output)
-
-
-def _record_residuals(model: Model, trace: Trace, rules: RelevanceRules, undo: ExitStack) -> None:
-    """Record the input of each layer and where it is added to the output of the layer's heads.
-
-    The residual addition of a layer is the first sum, after its heads, of which one term is the
-    very tensor that entered the layer.
-    """
-    entered: list[Tensor] = []
-
-    def enter(_: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        hidden = arguments[0] if arguments else options["hidden_states"]
-        if trace.first_input is None:
-            hidden = trace.first_input = hidden.detach().requires_grad_()
-        entered[:] = [hidden]
-        if arguments:
-            return (hidden, *arguments[1:]), options
-        return arguments, options | {"hidden_states": hidden}
-
-    def residual(left: Any, right: Any) -> Tensor | None:
-        expected = len(trace.skips) < len(trace.contexts)
-        if not expected or not entered or not (left is entered[0] or right is entered[0]):
-            return None
-        skip = entered[0].view_as(entered[0])
-        trace.skips.append(skip)
-        total: Tensor = skip + (right if left is entered[0] else left)
-        return total
-
-    rules.residual = residual
-    for block in model.adapter.blocks(model.network):
-        handle = block.register_forward_pre_hook(enter, with_kwargs=True)
-        undo.callback(handle.remove)

@@ -11,7 +11,8 @@ relevance that biases and epsilon absorb is recorded, so that nothing is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,15 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 # Operations that a rule applies to, under every name by which they are called.
-SOFTMAX: list[Any] = [functional.softmax, torch.softmax, Tensor.softmax]
+CONSTANTS: list[Any] = [
+    functional.softmax,
+    torch.softmax,
+    Tensor.softmax,
+    torch.erf,  # a GELU that is written out is its input times this
+    Tensor.erf,
+    torch.rsqrt,
+    Tensor.rsqrt,
+]
 ACTIVATIONS: list[Any] = [
     functional.gelu,
     functional.relu,
@@ -43,7 +52,7 @@ PRODUCTS: list[Any] = [
     Tensor.__matmul__,
     torch.bmm,
 ]
-SUMS: list[Any] = [torch.add, Tensor.add, Tensor.__add__]
+SUMS: list[Any] = [torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__]
 
 
 @dataclass
@@ -73,6 +82,16 @@ class Ledger:
     def absorbed_since(self, entry: int) -> tuple[float, float]:
         """Relevance that biases and epsilons absorbed in this entry and all later ones."""
         return sum(self.biases[entry:]), sum(self.epsilons[entry:])
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Begin at zero for the time of a `with`, and forget what was recorded in it."""
+        before = self.biases, self.epsilons
+        self.biases, self.epsilons = ([0.0] * len(self.biases) for _ in range(2))
+        try:
+            yield
+        finally:
+            self.biases, self.epsilons = before
 
 
 class _Linear(torch.autograd.Function):
@@ -135,7 +154,7 @@ def pass_through(inputs: Tensor, output: Tensor) -> Tensor:
     ratio = torch.where(
         constant.abs() > 1e-12, output.detach() / constant, torch.zeros_like(constant)
     )
-    return output.detach() + (inputs - constant) * ratio
+    return torch.addcmul(output.detach(), inputs - constant, ratio)  # its terms need no rule
 
 
 class RelevanceRules(TorchFunctionMode):
@@ -144,7 +163,6 @@ class RelevanceRules(TorchFunctionMode):
     def __init__(self, epsilon: float) -> None:
         super().__init__()
         self.ledger, self.epsilon = Ledger(), epsilon
-        self.residual: Callable[[Any, Any], Tensor | None] = lambda *_: None
         self._rules: dict[Any, Callable[..., Any]] = {
             functional.linear: self._linear,
             torch.addmm: lambda bias, inputs, weight: self._linear(inputs, weight.T, bias),
@@ -152,9 +170,8 @@ class RelevanceRules(TorchFunctionMode):
             torch.layer_norm: self._layer_norm,
             functional.scaled_dot_product_attention: self._attention,
             functional.cosine_similarity: self._cosine,
-            torch.rsqrt: lambda inputs: torch.rsqrt(inputs).detach(),
         }
-        self._rules |= {function: self._constant(function) for function in SOFTMAX}
+        self._rules |= {function: self._constant(function) for function in CONSTANTS}
         self._rules |= {function: self._activation(function) for function in ACTIVATIONS}
         self._rules |= {function: self._product(function) for function in PRODUCTS}
         self._rules |= {function: self._sum(function) for function in SUMS}
@@ -227,8 +244,7 @@ class RelevanceRules(TorchFunctionMode):
     @staticmethod
     def _product(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         def product(left: Any, right: Any, **options: Any) -> Tensor:
-            factors = (left, right)
-            if not all(isinstance(part, Tensor) and part.requires_grad for part in factors):
+            if not (_follows(left) and _follows(right)):
                 return function(left, right, **options)
             of_left = function(left, right.detach(), **options)
             halves: Tensor = (of_left + function(left.detach(), right, **options)) / 2
@@ -237,8 +253,18 @@ class RelevanceRules(TorchFunctionMode):
         return product
 
     def _sum(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        """A sum, of which a constant term absorbs its part as a bias does."""
+
         def add(left: Any, right: Any, **options: Any) -> Tensor:
-            residual = self.residual(left, right)
-            return function(left, right, **options) if residual is None else residual
+            terms = [left, right] if _follows(left) else [right, left]
+            if options or not _follows(terms[0]) or _follows(terms[1]):
+                return function(left, right, **options)
+            constant = torch.as_tensor(terms[1], dtype=terms[0].dtype, device=terms[0].device)
+            return _apply(_AddBias, terms[0], constant, self.ledger)
 
         return add
+
+
+def _follows(term: Any) -> bool:
+    """Whether relevance is handed down to a term."""
+    return isinstance(term, Tensor) and term.requires_grad
