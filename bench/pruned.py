@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headscope._util.naming import layer_head_pairs
 from headscope.corpus import Corpus
 from headscope.experiments.pruning.orders import random_order
 from headscope.experiments.pruning.speed import measure_speedup
@@ -42,7 +41,7 @@ def pruned_table(models: dict[str, Model], corpus: Corpus) -> list[str]:
         size = sum(one.numel() for one in model.network.parameters())
         for share in SHARES:
             kept = round(share * total)
-            smaller = remove(model, layer_head_pairs(order[: total - kept], model.heads))
+            smaller = remove(model, model.places_of(order[: total - kept]))
             left = sum(one.numel() for one in smaller.network.parameters()) / size
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model.onnx"

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from transformers import AutoModel, AutoModelForSequenceClassification, BertConfig
 
 import headscope as hs
-from headscope._util.naming import layer_head_pairs
 from headscope._util.progress import NoProgress
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
@@ -125,7 +124,7 @@ def test_curves_are_what_switching_heads_off_gives(curves: PruningCurves) -> Non
     data = curves.data
     for selection in curves.selections:
         (order,) = curves.orders(selection)
-        with hs.disable(data.model, layer_head_pairs(order[:36], data.model.heads), "zero"):
+        with hs.disable(data.model, data.model.places_of(order[:36]), "zero"):
             found = data.parts[TEST].predict(data.model, data.cases[TEST], Budget())
         for metric in data.parts[TEST].metrics:
             (row,) = [r for r in rows if (r.method, r.metric) == (str(selection), metric.name)]
@@ -136,7 +135,7 @@ def test_what_may_be_lost_says_how_many_heads_go(curves: PruningCurves) -> None:
     data, (order,) = curves.data, curves.orders(curves.by)
     lost = {}
     for kept in curves.points:
-        off = layer_head_pairs(order[: 72 - kept], data.model.heads)
+        off = data.model.places_of(order[: 72 - kept])
         lost[kept] = -data.effect(data.predict_without(off, CHOICE), CHOICE).delta
     assert curves.losses() == pytest.approx(lost)
     for allowed in (0.0, 0.01, 0.03, 0.9):

@@ -18,6 +18,8 @@ from headscope._util.progress import NoProgress
 from headscope.corpus import Budget, Example
 from headscope.errors import ModelError
 from headscope.experiments.ablation.tables import ABLATION
+from headscope.experiments.gates.schedule import Schedule
+from headscope.experiments.gates.tables import GATES
 from headscope.model import Model, disable, load, remove, save, wrap
 from headscope.model.adapters import Route
 from headscope.model.attention import MapWatcher
@@ -203,15 +205,35 @@ def test_layers_may_have_different_numbers_of_heads() -> None:
     assert heads == {(layer, head) for layer, n in enumerate((4, 8, 4)) for head in range(n)}
 
 
-@pytest.mark.parametrize("family", ["jamba", "laguna"])
-def test_what_needs_as_many_heads_in_every_layer_refuses(family: str) -> None:
+def test_a_mean_cannot_be_folded_past_a_gate(tmp_path: Path) -> None:
+    task, out = hs.task("tour", limit=24), tmp_path / "none"
+    with pytest.raises(ModelError, match="their mean instead; at zero there may be one"):
+        hs.prune(family_model("laguna"), task, keep=0.5, how="mean", out=out, progress=NoProgress())
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(("family", "how"), [("jamba", "mean"), ("laguna", "zero")])
+def test_layers_that_differ_in_heads_are_pruned_and_gated(
+    family: str, how: str, tmp_path: Path
+) -> None:
     model, task = family_model(family), hs.task("tour", limit=24)
+    results = hs.prune(
+        model, task, keep=0.5, how=how, beside=(), onnx=False, out=tmp_path / "smaller",
+        progress=NoProgress(),
+    )  # fmt: skip
+    removed = results.record.summary["pruned"]["removed"]
+    assert len(removed) == sum(model.head_counts) // 2
+    assert results.record.summary["pruned"]["difference"] < 1e-4
+    assert f"{len(removed)} of {2 * len(removed)} heads" in repr(hs.load(tmp_path / "smaller"))
+    short = Schedule(penalties=(0.1, 1.0), steps=2)
+    rows = hs.gates(model, task, schedule=short, seeds=1, progress=NoProgress()).rows(GATES)
+    assert {(row.layer, row.head) for row in rows} == set(model.places)
+
+
+@pytest.mark.parametrize("family", ["jamba", "laguna"])
+def test_probes_need_as_many_heads_in_every_layer(family: str) -> None:
     with pytest.raises(ModelError, match="have different numbers of heads"):
-        hs.prune(model, task, keep=0.5, progress=NoProgress())
-    with pytest.raises(ModelError, match="have different numbers of heads"):
-        hs.gates(model, task, progress=NoProgress())
-    with pytest.raises(ModelError, match="have different numbers of heads"):
-        hs.probe(model, hs.read("tour"), hs.read("tour"), progress=NoProgress())
+        hs.probe(family_model(family), hs.read("tour"), hs.read("tour"), progress=NoProgress())
 
 
 def test_a_text_as_long_as_the_limit_runs() -> None:

@@ -24,18 +24,6 @@ def head_name(layer: int | None, head: int | None = None) -> str:
     return f"L{layer}" if head is None else f"L{layer}.H{head}"
 
 
-def layer_head_pairs(numbers: Sequence[int], heads: int) -> list[tuple[int, int]]:
-    """(layer, head) of heads that are numbered through the layers.
-
-    Args:
-        heads: the number of heads in each layer.
-
-    >>> layer_head_pairs([0, 13], heads=12)
-    [(0, 0), (1, 1)]
-    """
-    return [divmod(number, heads) for number in numbers]
-
-
 def parse_heads(names: HeadNames, counts: Sequence[int]) -> dict[int, list[int]]:
     """Heads by layer, sorted; raises an error for a head that the model does not have.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -90,6 +90,16 @@ class Model:
         """The number of heads of each layer; 0 for a layer that does not attend."""
         heads = {site.layer: site.heads for site in self.sites}
         return tuple(heads.get(layer, 0) for layer in range(self.layers))
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """(layer, head) of all heads, in the order in which they are numbered."""
+        counts = enumerate(self.head_counts)
+        return tuple((layer, head) for layer, heads in counts for head in range(heads))
+
+    def places_of(self, numbers: Iterable[int]) -> list[tuple[int, int]]:
+        """(layer, head) of heads that are numbered through the layers."""
+        return [self.places[number] for number in numbers]
 
     @property
     def uneven(self) -> tuple[int, ...]:

@@ -77,7 +77,7 @@ class HeldOut:
     @property
     def total(self) -> int:
         """Heads of all layers."""
-        return self.model.layers * self.model.heads
+        return len(self.model.places)
 
     @property
     def metric(self) -> Metric:

@@ -27,4 +27,8 @@ def average_head_outputs(model: Model, task: Task, cases: list[Case], budget: Bu
             real = batch.batch.real
             task.read(model, batch, batch.inputs(model), 1)
     tokens = sum(len(text) for case in cases for text in case.texts)
-    return (torch.stack([sums[layer] for layer in range(model.layers)]) / tokens).float()
+    size = max(total.shape[1] for total in sums.values())
+    means = torch.zeros(model.layers, model.heads, size, device=model.network.device)
+    for layer, total in sums.items():
+        means[layer, : len(total), : total.shape[1]] = (total / tokens).float()
+    return means

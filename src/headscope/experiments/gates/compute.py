@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 import numpy as np
 
-from headscope._util.naming import layer_head_pairs
 from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError
 from headscope.evidence import ShardResult
@@ -50,7 +49,6 @@ class GatePaths(Experiment):
         if seeds < 1:
             raise HeadscopeError(f"gates are trained with at least 1 seed, not {seeds}")
         model.check_length(max_length)
-        model.check_even("training gates")
         self.model, self.parts, self.schedule = model, {TEST: test, CHOICE: choice}, schedule
         self.seeds = range(seed, seed + seeds)
         self.max_length, self.seed = max_length, seed
@@ -92,12 +90,12 @@ class GatePaths(Experiment):
     def work(self, seed: int) -> ShardResult:
         """One path, and the predictions by the heads that are open at each penalty."""
         result, steps = ShardResult(), self.gating.path(seed)
-        result.columns[CHANCE] = np.array([step.chance.ravel() for step in steps])
-        result.columns[OPEN] = np.array([step.open.ravel() for step in steps], dtype=float)
-        closed = [
-            layer_head_pairs(np.flatnonzero(~step.open).tolist(), self.model.heads)
-            for step in steps
-        ]
+        places = self.model.places
+        result.columns[CHANCE] = np.array([[step.chance[at] for at in places] for step in steps])
+        result.columns[OPEN] = np.array(
+            [[step.open[at] for at in places] for step in steps], dtype=float
+        )
+        closed = [[at for at in places if not step.open[at]] for step in steps]
         result.columns[PREDICTIONS] = np.array(
             [
                 self.data.predict_without(heads, TEST, step.model)
@@ -111,12 +109,11 @@ class GatePaths(Experiment):
 
     def _gate_rows(self, result: ShardResult) -> Iterator[GateRow]:
         """One row per seed, penalty and head."""
-        task, heads, columns = self.parts[TEST].name, self.model.heads, result.columns
+        task, columns = self.parts[TEST].name, result.columns
         for (seed, penalty), chance, opened in zip(
             self._seeds_and_penalties(), columns[CHANCE], columns[OPEN], strict=True
         ):
-            for place in range(self.data.total):
-                layer, head = divmod(place, heads)
+            for place, (layer, head) in enumerate(self.model.places):
                 yield GateRow(
                     task, seed, penalty, layer, head, float(chance[place]), bool(opened[place])
                 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,7 +22,7 @@ from headscope._util.interrupt import raise_if_interrupted
 from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import Budget
 from headscope.experiments.gates.schedule import Schedule
-from headscope.model import Model, scale_heads
+from headscope.model import Model, evaluating, scale_heads
 from headscope.tasks import Case, CaseBatch, Task
 
 Floats = NDArray[np.float64]
@@ -154,14 +154,17 @@ def open_durations(paths: Sequence[Sequence[Step]]) -> Floats:
 
 @contextmanager
 def _trainable(model: Model, trainable: bool) -> Iterator[None]:
-    """Make a model's weights trainable, or not, within a `with`; afterwards they are as before."""
+    """Train a model's weights within a `with`, or hold them; afterwards they are as before.
+
+    Args:
+        trainable: only for a copy, which is left in training mode.
+    """
     whole = model.whole
-    before, training = [each.requires_grad for each in whole.parameters()], whole.training
-    whole.train(trainable)
+    before = [each.requires_grad for each in whole.parameters()]
     whole.requires_grad_(trainable)
     try:
-        yield
+        with nullcontext(whole.train()) if trainable else evaluating(whole):
+            yield
     finally:
-        whole.train(training)
         for parameter, requires_grad in zip(whole.parameters(), before, strict=True):
             parameter.requires_grad_(requires_grad)

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from headscope._util.atomic import explain_write_errors, write_text
-from headscope._util.naming import head_name, layer_head_pairs
+from headscope._util.naming import head_name
 from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError, ModelError
 from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, ScoreChange
@@ -59,7 +59,6 @@ class Pruning(Experiment):
             raise HeadscopeError(f"{choice.name} has nothing to train; --tune needs a classifier")
         target.check_metric(test.metrics[0])
         model.check_length(target.max_length)
-        model.check_even("pruning")
         self.model, self.parts, self.target = model, {TEST: test, CHOICE: choice}, target
 
     def study(self) -> Study:
@@ -70,17 +69,17 @@ class Pruning(Experiment):
 
     def prepare(self, progress: Progress) -> None:
         """Refuse a family whose heads cannot be removed; encode both parts of the data."""
-        remove(self.model, [(0, 0)])
         self.progress, target = progress, self.target
         how = target.replacement
         self.data = HeldOut(self.model, self.parts, how, target.max_length, target.seed)
+        remove(self.model, self.model.places[:1], self.data.means)
         self.curves = PruningCurves(self.data, target.selections, target.schedule, progress)
 
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
         """Draw the curves, choose heads, remove them, check, measure, save."""
         self._draw_curves(folder)
         gone = self.curves.removable(self.target.keep, self.target.max_drop)
-        network = remove(self.model, layer_head_pairs(gone, self.model.heads), self.data.means)
+        network = remove(self.model, self.model.places_of(gone), self.data.means)
         home = folder.path.parent if folder else None
         pruned = self._measure(network, gone)
         if self.target.tune and home:
@@ -120,7 +119,7 @@ class Pruning(Experiment):
             method=str(by),
             kept=total - len(gone),
             heads=total,
-            removed=[head_name(*pair) for pair in layer_head_pairs(sorted(gone), self.model.heads)],
+            removed=[head_name(*pair) for pair in self.model.places_of(sorted(gone))],
             difference=difference,
             parameters=(parameter_count(self.model), parameter_count(pruned)),
             speed=model_speedup(self.model, pruned, data.parts[TEST], data.cases[TEST]),
@@ -174,7 +173,7 @@ def output_difference(data: HeldOut, pruned: Model, gone: Order) -> float:
     one with the same heads off, relative to the largest output, or to 1 where that is more.
     """
     model = data.model
-    difference, largest, off = 0.0, 1.0, layer_head_pairs(gone, model.heads)
+    difference, largest, off = 0.0, 1.0, model.places_of(gone)
     for batch in data.parts[TEST].batches(model, data.cases[TEST], BUDGET):
         inputs = batch.inputs(model)
         outputs = real_tokens(pruned.network(**inputs)[0], batch.batch.real)

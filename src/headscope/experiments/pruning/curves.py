@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope._util.naming import layer_head_pairs
 from headscope._util.progress import NoProgress, Progress
 from headscope.evidence import ShardResult
 from headscope.experiments._shared.head_curves import CHOICE, TEST, PruningRow
@@ -101,7 +100,7 @@ class PruningCurves:
         return [order_by(scorer.by(selection.criterion), total, selection.step)]
 
     def _predict_without(self, gone: Sequence[int], part: str) -> Floats:
-        pairs = layer_head_pairs(gone, self.data.model.heads)
+        pairs = self.data.model.places_of(gone)
         predictions = self.data.predict_without(pairs, part)
         self.progress.advance(1)
         return predictions
@@ -153,7 +152,7 @@ class PruningCurves:
         """After all work: in which order heads go."""
         for selection in self.selections:
             for draw, order in enumerate(self.orders(selection)):
-                pairs = layer_head_pairs(order, self.data.model.heads)
+                pairs = self.data.model.places_of(order)
                 for place, (layer, head) in enumerate(pairs):
                     yield RemovalRow(str(selection), draw, place, layer, head)
 

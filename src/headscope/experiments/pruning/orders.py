@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope._util.naming import head_name, layer_head_pairs
+from headscope._util.naming import head_name
 from headscope._util.progress import NoProgress
 from headscope.experiments.ablation.compute import PREDICTIONS, Ablation
 from headscope.experiments.gates.schedule import Schedule
@@ -82,35 +82,30 @@ class HeadScorer:
         prune; in a model with one head a layer, importance itself.
         """
         values = self._importance(gone) if gone else self._intact_importance
-        if self.model.heads == 1:
-            return values
-        by_layer, intact = (
-            each.reshape(self.model.layers, -1) for each in (values, self._intact_importance)
-        )
-        norms = np.linalg.norm(intact, axis=1, keepdims=True)
-        return np.asarray((by_layer / np.maximum(norms, TINY)).ravel())
+        if self.model.heads > 1:
+            norms = np.linalg.norm(self._intact_importance, axis=1, keepdims=True)
+            values = values / np.maximum(norms, TINY)
+        return self._of_all(values)
 
     @cached_property
     def _intact_importance(self) -> Floats:
         return self._importance([])
 
     def _importance(self, gone: Sequence[int]) -> Floats:
-        """(head,) mean absolute derivative of the loss by a gate on each head."""
+        """(layer, head) mean absolute derivative of the loss by a gate on each head."""
         experiment = Importance(self.model, self.task, attention=False, max_length=self.max_length)
         experiment.prepare(NoProgress())
-        with disable(self.model, self._pairs(gone), Replacement.ZERO):
+        with disable(self.model, self.model.places_of(gone), Replacement.ZERO):
             experiment.run_cases(None)
-        return np.asarray(experiment.sizes.mean(0))
+        return np.asarray(experiment.sizes.mean(0).reshape(self.model.layers, -1))
 
     def ablation(self, gone: Sequence[int]) -> Floats:
         """What the metric loses without a head; among equals, how far predictions move."""
-        names = [
-            head_name(*pair) for pair in self._pairs(range(self.model.layers * self.model.heads))
-        ]
+        names = [head_name(*place) for place in self.model.places]
         experiment = Ablation(
             self.model, self.task, heads=names, how=Replacement.ZERO, max_length=self.max_length
         )
-        with disable(self.model, self._pairs(gone), Replacement.ZERO):
+        with disable(self.model, self.model.places_of(gone), Replacement.ZERO):
             experiment.prepare(NoProgress())
             predictions = run(experiment.parts, experiment.work).columns[PREDICTIONS]
         metric, gold = experiment.metric, experiment.gold
@@ -123,7 +118,8 @@ class HeadScorer:
         """(head,) how long the gates of heads stay open."""
         cases = self.task.cases(self.model, self.task.examples, self.max_length)
         gating = Gating(self.model, self.task, cases, self.schedule)
-        return open_durations([gating.path(seed) for seed in self.seeds]).ravel()
+        return self._of_all(open_durations([gating.path(seed) for seed in self.seeds]))
 
-    def _pairs(self, heads: Sequence[int]) -> list[tuple[int, int]]:
-        return layer_head_pairs(heads, self.model.heads)
+    def _of_all(self, values: Floats) -> Floats:
+        """(head,) of all heads that there are, from (layer, head)."""
+        return np.array([values[place] for place in self.model.places])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -51,9 +51,9 @@ def shrink(model: Model, remaining: RemainingHeads, means: Tensor | None = None)
     rows = _rows(exact, changed)
     note_biases(exact, changed)
     expected = _expected(exact, changed, remaining, means)
-    for everything, vectors in itertools.product((False, True), repeat=2):
+    for attempt in itertools.starmap(_Attempt, itertools.product((False, True), repeat=3)):
         smaller = exact.copy()
-        shrinking = _Shrinking(smaller.network, rows, everything=everything, vectors=vectors)
+        shrinking = _Shrinking(smaller.network, rows, attempt)
         try:
             shrinking.shrink_all(changed, remaining, means)
             found = _output(smaller)
@@ -68,9 +68,10 @@ def shrink(model: Model, remaining: RemainingHeads, means: Tensor | None = None)
             setattr(smaller.network.config, HEADS_KEY, list(model.head_counts))
             setattr(smaller.network.config, CONFIG_KEY, [list(kept) for kept in remaining])
             return smaller
+    hint = "" if means is None else " and giving their mean instead; at zero there may be one"
     raise ModelError(
         f"no way was found to remove heads from {model.name} (family {model.adapter.family!r}) "
-        "that gives the same as switching them off"
+        f"that gives the same as switching them off{hint}"
     )
 
 
@@ -119,23 +120,32 @@ def _output(model: Model) -> Tensor:
     return output
 
 
+class _Attempt(NamedTuple):
+    """What cannot be told from shapes, and is tried.
+
+    Attributes:
+        within: vectors with as many numbers as there are heads belong to the numbers within a head.
+        everything: say the number of heads to modules that hold it, not only what must be said.
+        vectors: take vectors of the size of all heads for such that are split into heads.
+    """
+
+    within: bool
+    everything: bool
+    vectors: bool
+
+
 class _Shrinking:
     """Shrinks the layers of a network.
 
     Args:
         rows: the layouts of the projections before the heads, by name.
-        everything: say the number of heads to modules that hold it, not only what must be said.
-        vectors: take vectors of the size of all heads for such that are split into heads.
 
     Attributes:
         shapes: of what has changed (see `resize`).
     """
 
-    def __init__(
-        self, network: PreTrainedModel, rows: dict[str, Rows], *, everything: bool, vectors: bool
-    ) -> None:
-        self.network, self.rows = network, rows
-        self.everything, self.vectors = everything, vectors
+    def __init__(self, network: PreTrainedModel, rows: dict[str, Rows], attempt: _Attempt) -> None:
+        self.network, self.rows, self.attempt = network, rows, attempt
         self.shapes: dict[str, dict[str, Any]] = {
             key: {} for key in ("parameters", "rows", "biases", "attributes")
         }
@@ -198,9 +208,9 @@ class _Shrinking:
         if isinstance(module, LINEAR):
             return
         chosen: Sequence[int] | None = None
-        if parameter.shape[:1] == (layer.heads,):
+        if parameter.shape[:1] == (layer.heads,) and not self.attempt.within:
             chosen = selection.heads
-        elif self.vectors and parameter.shape == (layer.heads * layer.size,):
+        elif self.attempt.vectors and parameter.shape == (layer.heads * layer.size,):
             chosen = parts_of(layer.heads, layer.size, selection.heads).tolist()
         elif parameter.dim() == 2 and parameter.shape[0] == layer.groups:
             places = selection.expand or range(len(selection.groups))
@@ -217,7 +227,7 @@ class _Shrinking:
         for name, module in self._modules(layer):
             known = vars(module)
             values = {REPEATS: selection.repeats} if REPEATS in known else {}
-            if self.everything:
+            if self.attempt.everything:
                 heads = len(selection.heads)
                 values |= {key: heads for key in HEADS if known.get(key) == layer.heads}
                 values |= {key: groups for key in GROUPS if known.get(key) == layer.groups}
