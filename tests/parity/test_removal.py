@@ -73,7 +73,7 @@ def test_a_folder_loads_again(family: str, folded: bool, tmp_path: Path) -> None
 def test_a_classifier_and_a_bare_encoder_load_from_one_folder(tmp_path: Path) -> None:
     torch.manual_seed(0)
     config = BertConfig(**CONFIGS["bert"].to_diff_dict() | {"num_labels": 3})
-    whole = AutoModelForSequenceClassification.from_config(config)
+    whole = AutoModelForSequenceClassification.from_config(config).eval()
     pruned = remove(wrap(whole, tiny_tokenizer()), GONE)
     save(pruned, tmp_path)
     with_top, bare = load(tmp_path, top=Top.CLASSIFIER), load(tmp_path)

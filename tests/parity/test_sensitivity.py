@@ -162,7 +162,7 @@ def with_top(kind: Any, **options: object) -> Model:
     config = type(CONFIGS["bert"])(**(CONFIGS["bert"].to_dict() | options))
     tokens = tiny_tokenizer()
     tokens.add_special_tokens({"mask_token": "[UNK]"})
-    return wrap(kind.from_config(config), tokens, "tiny")
+    return wrap(kind.from_config(config).eval(), tokens, "tiny")
 
 
 @pytest.mark.parametrize("kind", ["classes", "masked"])

@@ -103,7 +103,7 @@ def test_classification(family: str, movies: Path) -> None:
     torch.manual_seed(3)
     config = CONFIGS[family]
     config.num_labels, config.pad_token_id = 2, 0
-    network = AutoModelForSequenceClassification.from_config(config)
+    network = AutoModelForSequenceClassification.from_config(config).eval()
     model = wrap(network, tiny_tokenizer(decoder=family == "gpt2"), family)
     one = task(f"classify:{movies}")
     assert_same(model, one)
@@ -115,7 +115,7 @@ def test_masked_lm(movies: Path) -> None:
     torch.manual_seed(4)
     words = tiny_tokenizer()
     words.add_special_tokens({"mask_token": "[MASK]"})
-    network = AutoModelForMaskedLM.from_config(CONFIGS["bert"])
+    network = AutoModelForMaskedLM.from_config(CONFIGS["bert"]).eval()
     network.resize_token_embeddings(len(words))
     model = wrap(network, words, "bert")
     one = task(f"masked-lm:{movies}")
