@@ -11,6 +11,7 @@ import numpy as np
 
 from headscope._util.tensors import torch
 from headscope.corpus import Pieces, bucket_of
+from headscope.model.attention.kinds import Kind
 from headscope.model.words import Units, units_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,10 @@ class Batch:
         if key not in self._known:
             self._known[key] = compute()
         return cast(Result, self._known[key])
+
+    def sides(self, kind: Kind) -> tuple[Batch, Batch]:  # noqa: ARG002
+        """Whose queries look at whose keys: a text at itself."""
+        return self, self
 
     def inputs(self, network: PreTrainedModel) -> dict[str, Tensor]:
         """What a network is called with."""

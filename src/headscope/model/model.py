@@ -75,10 +75,17 @@ class Model:
         family = self.network.config.model_type
         return f"{self.name}{random}: {family}, {shape}, at most {self.max_length} tokens"
 
+    @cached_property
+    def numbered_sites(self) -> dict[int, Site]:
+        """Where it attends, by number: its layers, or in two stacks all attentions in order."""
+        if self.adapter.modules:
+            return dict(enumerate(self.sites))
+        return {site.layer: site for site in self.sites}
+
     @property
     def layers(self) -> int:
-        """The number of layers up to the last one that attends."""
-        return self.sites[-1].layer + 1
+        """The number of layers up to the last one that attends; in two stacks, of attentions."""
+        return max(self.numbered_sites) + 1
 
     @property
     def heads(self) -> int:
@@ -88,8 +95,10 @@ class Model:
     @property
     def head_counts(self) -> tuple[int, ...]:
         """The number of heads of each layer; 0 for a layer that does not attend."""
-        heads = {site.layer: site.heads for site in self.sites}
-        return tuple(heads.get(layer, 0) for layer in range(self.layers))
+        sites = self.numbered_sites
+        return tuple(
+            sites[number].heads if number in sites else 0 for number in range(self.layers)
+        )
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
@@ -206,8 +215,10 @@ class Model:
         Args:
             norm_weighted: multiply weights by the norms of value vectors (Kobayashi et al. 2020).
         """
-        kind = self.sites[0].kind
-        return watch(self.network, self.adapter, *watchers, kind=kind, norm_weighted=norm_weighted)
+        sites = self.numbered_sites
+        return watch(
+            self.network, self.adapter, *watchers, sites=sites, norm_weighted=norm_weighted
+        )
 
     def tokens(self, pieces: Pieces) -> list[str]:
         """The tokens of an example without the tokenizer's marks for spaces."""

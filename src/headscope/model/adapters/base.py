@@ -33,6 +33,9 @@ class Adapter:
         route: where the attention is seen.
         layers: the number of the layer of each attention, in the order in which they run; -1 for
             one that is no attention of heads over tokens; empty: layer after layer.
+        modules: in a model with an encoder and a decoder, the path of the module of each attention,
+            in the order in which they are numbered: the encoder's, the decoder's, those of the
+            decoder's text to the encoder's; empty in a model of one stack.
         depends_on_padding: whether a text is read otherwise when it is padded, so that only texts
             of one length can be read together.
         block_list: path in the network of the list of its layers.
@@ -47,6 +50,7 @@ class Adapter:
     family: str
     route: Route = Route.FUNCTION
     layers: tuple[int, ...] = ()
+    modules: tuple[str, ...] = ()
     depends_on_padding: bool = False
     block_list: str = ""
     reserved_positions: int = 0

@@ -47,7 +47,8 @@ class HeadOutputs:
     """The outputs of the heads of a layer.
 
     Attributes:
-        layer: counted from 0.
+        layer: counted from 0; in a model with an encoder and a decoder, the number of the attention
+            (see `Adapter.modules`).
         context: (example, query, head, size) outputs.
         value: (example, head or group, key, size) value vectors.
         visible: (example, 1, query or 1, key) which keys a query may see; None: all of them.
@@ -104,6 +105,9 @@ class Attending:
         self.observer: Observer | None = None
         self.interventions: list[Intervention] = []
         self.layer, self._turn = -1, -1
+        self._numbers = {
+            network.get_submodule(path): number for number, path in enumerate(adapter.modules)
+        }
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -124,9 +128,16 @@ class Attending:
         self._turn += 1
         self.layer = self.adapter.layer_of(self._turn)
 
+    def _enter(self, module: nn.Module) -> None:
+        """Know which attention a module is: the next, or in two stacks the one it is known for."""
+        if self._numbers:
+            self.layer = self._numbers.get(module, -1)
+        else:
+            self._next_layer()
+
     def attend(self, call: AttentionCall) -> tuple[Tensor, Tensor | None]:
         """Attention of one layer: (example, query, head, size) outputs of heads."""
-        self._next_layer()
+        self._enter(call.module)
         if self.layer < 0:
             return call.run()
         if self.observer is not None:

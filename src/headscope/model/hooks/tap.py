@@ -8,7 +8,7 @@ since nothing is shared between them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ from headscope.model.hooks.head_outputs import LOWEST, attending, visible_keys
 from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.modes import evaluating
+from headscope.model.paired_batch import PairedBatch
 from headscope.model.pruned.kept import check_intact
 
 _LOCKS: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
@@ -53,7 +54,7 @@ class Tap:
 
     Args:
         watchers: ask once for each batch and mask, and take the answers of every layer.
-        kind: of the model's attention; None: as each mask says.
+        sites: where the model attends, by number; None: as each mask says.
         norm_weighted: weights are multiplied by the norms of value vectors, rows summing to 1.
     """
 
@@ -63,14 +64,14 @@ class Tap:
         adapter: Adapter,
         watchers: Sequence[Watcher] = (),
         *,
-        kind: Kind | None = None,
+        sites: Mapping[int, Site] | None = None,
         norm_weighted: bool = False,
     ) -> None:
         self.model, self.adapter, self.watchers = model, adapter, watchers
-        self.kind, self.norm_weighted = kind, norm_weighted
-        self.batch: Batch | None = None
+        self.sites, self.norm_weighted = sites, norm_weighted
+        self.batch: Batch | PairedBatch | None = None
         self.turn, self.layer = 0, -1
-        self.plans: dict[int, Plan] = {}
+        self.plans: dict[tuple[Kind | None, int], Plan] = {}
         self.scope: dict[Any, Any] = {}
         self.space = Workspace()
 
@@ -80,11 +81,11 @@ class Tap:
         return TransformedNorms(self.model, self.adapter)
 
     @torch.inference_mode()
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Batch | PairedBatch) -> Tensor:
         """Run the model on a batch; watchers see each layer as it is computed.
 
         Returns:
-            (example, token, hidden) the last layer's output.
+            (example, token, hidden) the last layer's output; that of the decoder, if there is one.
         """
         self.begin(batch)
         try:
@@ -93,13 +94,13 @@ class Tap:
         finally:
             self.batch, self.plans, self.scope = None, {}, {}
 
-    def begin(self, batch: Batch) -> None:
+    def begin(self, batch: Batch | PairedBatch) -> None:
         """Be ready for a batch; forget the one before."""
         self.batch, self.plans, self.scope = batch, {}, {}
         self.turn, self.layer = 0, -1
 
     @property
-    def current(self) -> Batch:
+    def current(self) -> Batch | PairedBatch:
         """The batch that the model is reading."""
         if self.batch is None:
             raise ModelError("the model was called by somebody else while it was being watched")
@@ -121,50 +122,64 @@ class Tap:
         if layer == self.layer:  # a second time with the same weights
             return
         site = Site(plan.view.kind, layer, self.turn, weights.shape[1])
+        if self.sites is not None:
+            site = self.sites[layer]
         self.turn, self.layer = self.turn + 1, layer
         attention = LayerAttention(plan.view, weights.float(), scores, self.space, norms)
         answers = MapAnswers(plan, attention.by_norm() if self.norm_weighted else attention)
         for watcher, requests in plan.asked:
             watcher.observe(Seen(site, plan.view, requests, answers, plan))
 
-    def plan(self, mask: Tensor | None) -> Plan:
+    def plan(self, layer: int, mask: Tensor | None) -> Plan:
         """What is asked of the layers that share a mask, as the model hands it to its function."""
-        key = 0 if mask is None else mask.data_ptr()
+        kind = self._kind(layer)
+        key = kind, 0 if mask is None else mask.data_ptr()
         if key not in self.plans:
-            visible = self._simplest(visible_keys(mask, self.current.real.shape[1]))
-            self.plans[key] = self._plan_of(visible, mask)
+            _, keys = self._sides(kind)
+            visible = self._simplest(kind, visible_keys(mask, keys.real.shape[1]))
+            self.plans[key] = self._plan_of(kind, visible, mask)
         return self.plans[key]
 
-    def _plan_of(self, visible: Tensor, mask: Tensor | None) -> Plan:
+    def _kind(self, layer: int) -> Kind | None:
+        return None if self.sites is None else self.sites[layer].kind
+
+    def _sides(self, kind: Kind | None) -> tuple[Batch, Batch]:
+        """Whose queries look at whose keys."""
+        return self.current.sides(kind or Kind.ENCODER)
+
+    def _plan_of(self, kind: Kind | None, visible: Tensor, mask: Tensor | None) -> Plan:
         """The plan of a mask, (example, 1, query, key); one that was made before if it is equal."""
-        for plan in self.plans.values():
+        for (known, _), plan in self.plans.items():
             same = plan.view.visible
-            if same.alike == (visible.stride(2) == 0) and torch.equal(same.whole, visible):
+            alike = same.alike == (visible.stride(2) == 0)
+            if known is kind and alike and torch.equal(same.whole, visible):
                 same.hold(mask)
                 return plan
-        batch = self.current
         seen = Visible(visible, mask)
-        kind = self.kind or (Kind.DECODER if seen.causal else Kind.ENCODER)
-        plan = Plan(View(kind, batch, batch, seen, self.scope), self.watchers)
-        self.plans[-1 - len(self.plans)] = plan
+        of = kind or (Kind.DECODER if seen.causal else Kind.ENCODER)
+        plan = Plan(View(of, *self._sides(kind), seen, self.scope), self.watchers)
+        self.plans[kind, -1 - len(self.plans)] = plan
         return plan
 
-    def _simplest(self, visible: Tensor | None) -> Tensor:
+    def _simplest(self, kind: Kind | None, visible: Tensor | None) -> Tensor:
         """(example, 1, query, key) the mask; without memory for queries that all see the same."""
-        real = self.current.real[:, None, None, :]
-        examples, _, _, length = real.shape
-        if visible is not None and not {visible.shape[2], visible.shape[3]} <= {1, length}:
+        queries, keys = self._sides(kind)
+        real, rows = keys.real[:, None, None, :], queries.real.shape[1]
+        examples, _, _, columns = real.shape
+        if visible is not None and not (
+            visible.shape[2] in (1, rows) and visible.shape[3] in (1, columns)
+        ):
             raise ModelError(
                 f"it attends over {visible.shape[2]} x {visible.shape[3]} things where the text "
-                f"has {length} tokens"
+                f"has {columns} tokens"
             )
         if visible is None or torch.equal(visible & real, real.expand_as(visible)):
             visible = real
-        return visible.expand(examples, 1, length, length)
+        return visible.expand(examples, 1, rows, columns)
 
     def attend(self, layer: int, call: AttentionCall) -> Tensor:
         """(example, query, head, size) the outputs of the heads, as the family computes them."""
-        plan, mask = self.plan(call.mask), call.mask
+        plan, mask = self.plan(layer, call.mask), call.mask
         if not call.plain:
             context, weights = call.run()
             self.show(layer, plan, weights, call.value)
@@ -186,7 +201,9 @@ class Tap:
 
     def see(self, layer: int, weights: Tensor, visible: Tensor, value: Tensor) -> None:
         """Look at what a model has computed by itself."""
-        self.show(layer, self._plan_of(self._simplest(visible), None), weights, value)
+        kind = self._kind(layer)
+        plan = self._plan_of(kind, self._simplest(kind, visible), None)
+        self.show(layer, plan, weights, value)
 
     def weigh(
         self, query: Tensor, key: Tensor, scaling: float, bias: Tensor | None
@@ -217,11 +234,11 @@ def watch(
     model: PreTrainedModel,
     adapter: Adapter,
     *watchers: Watcher,
-    kind: Kind | None = None,
+    sites: Mapping[int, Site] | None = None,
     norm_weighted: bool = False,
 ) -> Iterator[Tap]:
     """Watch a model for the time of a `with`; it is left as it was, whatever happens inside."""
-    tap = Tap(model, adapter, watchers, kind=kind, norm_weighted=norm_weighted)
+    tap = Tap(model, adapter, watchers, sites=sites, norm_weighted=norm_weighted)
     with installed(tap):
         yield tap
 
