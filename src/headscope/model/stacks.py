@@ -7,6 +7,7 @@ between them; the output must not change, and switching a head off must change i
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +17,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.corpus import Example, encode
 from headscope.errors import ModelError
-from headscope.model.adapters import Adapter
+from headscope.model.adapters import Adapter, Route
 from headscope.model.attention import Kind, MapWatcher, Seen, Site
 from headscope.model.batch import make_batch, pad_id
 from headscope.model.hooks.attention_function import AttentionCall, eager, replaced_attention
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
+from headscope.model.hooks.softmax_route import replaced_products
 from headscope.model.hooks.tap import watch
 from headscope.model.paired_batch import PairedBatch
 from headscope.model.token_roles import TokenRoles
@@ -43,13 +45,20 @@ def find_stacks(
 ) -> tuple[Adapter, tuple[Site, ...]]:
     """The adapter with the modules that attend, and where the model attends; verified."""
     batch = _batch(network, tokenizer)
-    found = sorted(_attentions(network, batch), key=lambda each: ORDER.index(each[1].kind))
-    adapter = replace(adapter, modules=tuple(path for path, _ in found))
-    sites = tuple(site for _, site in found)
-    _check_maps(network, adapter, sites, batch)
-    for number in range(len(sites)):
-        _check_switching(network, adapter, batch, number)
-    return adapter, sites
+    reasons = []
+    for route in Route:
+        found = _attentions(network, batch, route)
+        sites = tuple(sorted(found, key=lambda site: (ORDER.index(site.kind), site.place)))
+        tried = replace(adapter, route=route, modules=tuple(found[site] for site in sites))
+        try:
+            _check_maps(network, tried, sites, batch)
+            for number in range(len(sites)):
+                _check_switching(network, tried, batch, number)
+        except ModelError as error:
+            reasons.append(str(error))
+        else:
+            return tried, sites
+    raise ModelError(reasons[-1])
 
 
 def _batch(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PairedBatch:
@@ -62,26 +71,45 @@ def _batch(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Pair
 
 
 @torch.inference_mode()
-def _attentions(network: PreTrainedModel, batch: PairedBatch) -> list[tuple[str, Site]]:
-    """The path of each module that attends, and what it is, in the order in which they run."""
+def _attentions(
+    network: PreTrainedModel, batch: PairedBatch, route: Route
+) -> dict[Site, str]:
+    """Each attention over tokens, with the path of the module that computes it."""
     names = {module: name for name, module in network.named_modules()}
+    running: list[str] = []
     found: dict[str, Site] = {}
     counts = dict.fromkeys(Kind, 0)
 
-    def note(call: AttentionCall) -> tuple[Tensor, Tensor]:
-        path, lengths = names[call.module], (call.query.shape[2], call.key.shape[2])
-        kinds = [kind for kind in Kind if lengths == _lengths(batch, kind)]
-        if not kinds:
-            raise ModelError(f"it attends over {lengths[0]} x {lengths[1]} things, not over tokens")
-        if path not in found:
-            kind = kinds[0]
-            number, counts[kind] = counts[kind], counts[kind] + 1
-            found[path] = Site(kind, number, number, call.query.shape[1])
+    def note(path: str, weights: tuple[int, ...]) -> None:
+        kinds = [kind for kind in Kind if weights[2:] == _lengths(batch, kind)]
+        if kinds and path not in found:
+            number = counts[kinds[0]]
+            counts[kinds[0]] += 1
+            found[path] = Site(kinds[0], number, number, weights[1])
+
+    def attend(call: AttentionCall) -> tuple[Tensor, Tensor]:
+        note(names[call.module], (*call.query.shape[:3], call.key.shape[2]))
         return call.run()
 
-    with replaced_attention(network, note):
+    def product(weights: Tensor, _: Tensor, __: Tensor, outputs: Tensor) -> Tensor:
+        note(running[-1], tuple(weights.shape))
+        return outputs
+
+    with ExitStack() as undo:
+        undo.enter_context(replaced_attention(network, attend))
+        if route is Route.SOFTMAX:
+            undo.enter_context(replaced_products(network, product))
+            for module, name in names.items():
+                enter, leave = _following(running, name)
+                undo.callback(module.register_forward_pre_hook(enter).remove)
+                undo.callback(module.register_forward_hook(leave).remove)
         network(**batch.inputs(network))
-    return list(found.items())
+    return {site: path for path, site in found.items()}
+
+
+def _following(running: list[str], name: str) -> tuple[Any, Any]:
+    """Hooks that keep a list of the modules that are running."""
+    return lambda *_: running.append(name), lambda *_: running.pop() and None
 
 
 def _lengths(batch: PairedBatch, kind: Kind) -> tuple[int, int]:

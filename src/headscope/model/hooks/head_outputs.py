@@ -105,6 +105,7 @@ class Attending:
         self.observer: Observer | None = None
         self.interventions: list[Intervention] = []
         self.layer, self._turn = -1, -1
+        self._running: nn.Module | None = None
         self._numbers = {
             network.get_submodule(path): number for number, path in enumerate(adapter.modules)
         }
@@ -117,10 +118,12 @@ class Attending:
             self.layer = self._turn = -1
 
         with ExitStack() as undo:
-            if self.adapter.route is Route.FUNCTION:
+            if self.adapter.route is Route.FUNCTION or self.adapter.modules:
                 undo.enter_context(replaced_attention(self.network, self.attend))
-            else:
+            if self.adapter.route is Route.SOFTMAX:
                 undo.enter_context(replaced_products(self.network, self.product))
+                for module in self._numbers:
+                    undo.callback(module.register_forward_pre_hook(self._run).remove)
             undo.callback(self.network.register_forward_pre_hook(begin).remove)
             yield
 
@@ -128,16 +131,21 @@ class Attending:
         self._turn += 1
         self.layer = self.adapter.layer_of(self._turn)
 
-    def _enter(self, module: nn.Module) -> None:
+    def _run(self, module: nn.Module, _: Any) -> None:
+        """Take note of the attention that is running."""
+        self._running = module
+
+    def _enter(self, module: nn.Module | None) -> None:
         """Know which attention a module is: the next, or in two stacks the one it is known for."""
         if self._numbers:
-            self.layer = self._numbers.get(module, -1)
+            self.layer = -1 if module is None else self._numbers.get(module, -1)
         else:
             self._next_layer()
 
     def attend(self, call: AttentionCall) -> tuple[Tensor, Tensor | None]:
         """Attention of one layer: (example, query, head, size) outputs of heads."""
         self._enter(call.module)
+        self._running = None  # the products of this module are those of its function
         if self.layer < 0:
             return call.run()
         if self.observer is not None:
@@ -151,7 +159,8 @@ class Attending:
 
     def product(self, weights: Tensor, visible: Tensor, value: Tensor, outputs: Tensor) -> Tensor:
         """The same where the model computes its attention itself."""
-        self._next_layer()
+        self._enter(self._running)
+        self._running = None
         if self.layer < 0:
             return outputs
         if self.observer is not None:
