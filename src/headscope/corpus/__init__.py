@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from headscope.corpus.example import Example, Frame, Link, Mention
     from headscope.corpus.files import word_list
     from headscope.corpus.frequencies import frequencies_from
+    from headscope.corpus.paired_pieces import PairedPieces
+    from headscope.corpus.parallel_corpora import parallel
     from headscope.corpus.pieces import Pieces, encode, marks_spaces, truncate
     from headscope.corpus.readers.glue import GLUE_TASKS
     from headscope.corpus.readers.registry import Reader, reader
@@ -36,6 +38,7 @@ __all__ = [
     "Frame",
     "Link",
     "Mention",
+    "PairedPieces",
     "Pieces",
     "Reader",
     "Survey",
@@ -44,6 +47,7 @@ __all__ = [
     "frequencies_from",
     "marks_spaces",
     "pack",
+    "parallel",
     "plan_batches",
     "read",
     "reader",
@@ -65,6 +69,7 @@ _MODULES = {
     "Frame": "headscope.corpus.example",
     "Link": "headscope.corpus.example",
     "Mention": "headscope.corpus.example",
+    "PairedPieces": "headscope.corpus.paired_pieces",
     "Pieces": "headscope.corpus.pieces",
     "Reader": "headscope.corpus.readers.registry",
     "Survey": "headscope.corpus.survey",
@@ -73,6 +78,7 @@ _MODULES = {
     "frequencies_from": "headscope.corpus.frequencies",
     "marks_spaces": "headscope.corpus.pieces",
     "pack": "headscope.corpus.windows",
+    "parallel": "headscope.corpus.parallel_corpora",
     "plan_batches": "headscope.corpus.batching",
     "read": "headscope.corpus.corpus",
     "reader": "headscope.corpus.readers.registry",

@@ -16,6 +16,8 @@ class Annotation(StrEnum):
     MENTIONS = "mention chains"
     FRAMES = "semantic frames"
     LINKS = "links between words"
+    ALIGNMENT = "word alignments"
+    TRANSLATIONS = "translations"
 
 
 def annotation_of(example: Example) -> Iterator[Annotation]:
@@ -34,3 +36,7 @@ def annotation_of(example: Example) -> Iterator[Annotation]:
         yield Annotation.FRAMES
     if example.links:
         yield Annotation.LINKS
+    if example.alignment:
+        yield Annotation.ALIGNMENT
+    if example.translation is not None:
+        yield Annotation.TRANSLATIONS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files as resources
 from itertools import islice
@@ -18,6 +18,7 @@ from headscope.errors import InputError
 
 BUNDLED = {"tour": ("*.conllu", "conllu"), "tour-pairs": ("twins.jsonl", "jsonl")}
 """The bundled texts by name: a pattern for their files, and their reader."""
+PARALLEL = "parallel"
 SOURCES = "DATA is a path, READER:PATH, glue/TASK, or 'tour'"
 
 
@@ -37,13 +38,14 @@ class Corpus:
     documents: str | None = None
 
     def __iter__(self) -> Iterator[Example]:
-        selected = (
-            example
-            for path in self.paths
-            for example in self.reader.read(path)
-            if self.documents is None or matches_any(example.unit, self.documents)
-        )
-        return islice(selected, self.limit)
+        every = (example for path in self.paths for example in self.reader.read(path))
+        return islice(self.selected(every), self.limit)
+
+    def selected(self, examples: Iterable[Example]) -> Iterator[Example]:
+        """Those of some examples that are in the documents that were asked for."""
+        for example in examples:
+            if self.documents is None or matches_any(example.unit, self.documents):
+                yield example
 
     def describe(self) -> dict[str, Any]:
         """What identifies the data in the run's record: contents, not paths."""
@@ -73,22 +75,40 @@ def read(
     documents: str | None = None,
     part: str = "dev",
     glue_dir: str | Path | None = None,
+    source_annotation: str | Path | None = None,
+    target_annotation: str | Path | None = None,
 ) -> Corpus:
     """Open a corpus; nothing is read until it is iterated over.
 
     Args:
-        source: a path, `READER:PATH`, `glue/TASK`, or one of the bundled `tour` and `tour-pairs`.
+        source: a path, `READER:PATH`, `glue/TASK`, or one of the bundled `tour` and `tour-pairs`;
+            texts and their translations in two files, line by line: `parallel:FILE,FILE` (a third
+            file may have word alignments).
         limit: read only the first `limit` examples.
         documents: read only documents whose id matches one of these comma-separated patterns
             (`wsj_00*,wsj_01*`).
         part: the part of a GLUE task: `dev`, `train`, or a file name.
         glue_dir: the folder with the GLUE TSV files; None downloads them from the hub.
+        source_annotation, target_annotation: treebanks (CoNLL-U) of the texts of a `parallel:`
+            corpus, and of their translations, sentence by sentence.
 
     >>> read("tour", limit=3).limit
     3
     """
     if limit is not None and limit < 1:
         raise InputError(f"the limit must be at least 1, not {limit}")
+    if str(source).startswith(f"{PARALLEL}:"):
+        from headscope.corpus.parallel_corpora import ParallelCorpus
+
+        files = [Path(name) for name in str(source).removeprefix(f"{PARALLEL}:").split(",")]
+        _check_parallel(files)
+        trees = [
+            None if path is None else Path(path) for path in (source_annotation, target_annotation)
+        ]
+        reader_ = readers()[PARALLEL]
+        return ParallelCorpus(_name(files[0]), tuple(files), reader_, limit, documents, *trees)
+    if source_annotation is not None or target_annotation is not None:
+        raise InputError("only a corpus that is read as parallel:FILE has source and target texts")
     if str(source) in BUNDLED:
         pattern, reader = BUNDLED[str(source)]
         folder = Path(str(resources("headscope.corpus"))) / "tour"
@@ -101,8 +121,23 @@ def read(
         path = glue_file(task, part, None if glue_dir is None else Path(glue_dir))
         return Corpus(task, (path,), readers()[str(source)], limit, documents)
     path, reader_name = _split_source(str(source))
-    name = (path.with_suffix("") if path.suffix == ".gz" else path).stem
-    return Corpus(name, (path,), reader_for(path, reader_name), limit, documents)
+    return Corpus(_name(path), (path,), reader_for(path, reader_name), limit, documents)
+
+
+def _name(path: Path) -> str:
+    return (path.with_suffix("") if path.suffix == ".gz" else path).stem
+
+
+def _check_parallel(files: list[Path]) -> None:
+    """Raise an error if files cannot be texts and their translations."""
+    if len(files) > 3:
+        raise InputError(
+            f"{len(files)} files; write parallel:TEXTS,TRANSLATIONS or "
+            "parallel:TEXTS,TRANSLATIONS,ALIGNMENTS"
+        )
+    for path in files:
+        if not path.exists():
+            raise InputError("no such file", path)
 
 
 def _split_source(source: str) -> tuple[Path, str | None]:

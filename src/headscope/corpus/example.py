@@ -9,6 +9,10 @@ NO_TREE = -2
 """The syntactic head of each word of a sentence without a tree, inside a window with trees."""
 
 
+SURE, POSSIBLE = "sure", "possible"
+"""Labels of links between a text and its translation."""
+
+
 class Link(NamedTuple):
     """A labelled link between two words of an example, by position."""
 
@@ -39,7 +43,8 @@ class Frame:
 class Example:
     """A text or a pair of texts: `words` if the corpus is tokenized, `text` otherwise.
 
-    Annotation refers to words by position; what the corpus does not annotate stays empty.
+    With both, `words` are those of `text`, in order: the model reads the text. Annotation refers to
+    words by position; what the corpus does not annotate stays empty.
 
     Attributes:
         id: unique in the corpus; independent of the path, the limit and the batching.
@@ -52,6 +57,8 @@ class Example:
         heads: position of each word's syntactic head; -1 for the root (or `NO_TREE`).
         relations: each word's relation to its head.
         label: class or score, as the corpus writes it.
+        translation: the same in another language, which a model with a decoder is to say.
+        alignment: links from words of this text to words of the translation, `SURE` or `POSSIBLE`.
 
     >>> Example("s1", words=("Cats", "sleep"), heads=(1, -1)).unit
     's1'
@@ -73,6 +80,8 @@ class Example:
     frames: tuple[Frame, ...] = ()
     links: tuple[Link, ...] = ()
     label: str | None = field(default=None)
+    translation: Example | None = None
+    alignment: tuple[Link, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -81,5 +90,5 @@ class Example:
 
     @property
     def is_pair(self) -> bool:
-        """Whether the model sees two texts with a separator between them."""
+        """Whether the model sees two texts with a separator between them, in one input."""
         return self.pair is not None or bool(self.pair_words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -47,6 +48,16 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def sides(self) -> tuple[Pieces, ...]:
+        """What the model reads apart: one text, or a text and its translation."""
+        return (self,)
+
+    @property
+    def size(self) -> int:
+        """The number of pieces of the longest text that the model reads."""
+        return max(len(side) for side in self.sides)
+
     @cached_property
     def unit(self) -> NDArray[np.int64]:
         """(piece,) the unit that each piece belongs to: a word or a special token.
@@ -84,42 +95,62 @@ class Pieces:
 
 
 def encode(
-    examples: Sequence[Example], tokenizer: PreTrainedTokenizerBase, max_length: int
+    examples: Sequence[Example],
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int,
+    *,
+    target: bool = False,
 ) -> list[Pieces]:
     """Tokenize examples as the model was trained to see them, truncated to `max_length` pieces.
 
     Words of a tokenized corpus are split into pieces one by one (Clark et al. 2019, section 4.1),
     so that every piece belongs to exactly one word. `lost` counts what is cut off.
+
+    Args:
+        target: whether they are what a decoder says: in another language, for some tokenizers.
     """
     encoded: dict[int, Pieces] = {}
-    kinds = [(bool(example.words), example.is_pair) for example in examples]
+    kinds = [(_is_split(example), example.is_pair) for example in examples]
     for kind in sorted(set(kinds)):  # inputs of one kind can be tokenized in one call
         places = [place for place, other in enumerate(kinds) if other == kind]
         group = [examples[place] for place in places]
-        for place, encoding in zip(places, _tokenize(group, tokenizer), strict=True):
-            encoded[place] = truncate(tokenizer, _pieces(examples[place], encoding), max_length)
+        for place, encoding in zip(places, _tokenize(group, tokenizer, None, target), strict=True):
+            pieces = _pieces(examples[place], encoding)
+            encoded[place] = truncate(tokenizer, pieces, max_length, target=target)
     return [encoded[place] for place in range(len(examples))]
 
 
-def truncate(tokenizer: PreTrainedTokenizerBase, pieces: Pieces, max_length: int) -> Pieces:
+def truncate(
+    tokenizer: PreTrainedTokenizerBase, pieces: Pieces, max_length: int, *, target: bool = False
+) -> Pieces:
     """Truncate an example to `max_length` pieces, the longer text of a pair first."""
     if len(pieces) <= max_length:
         return pieces
-    (encoding,) = _tokenize([pieces.example], tokenizer, max_length)
+    (encoding,) = _tokenize([pieces.example], tokenizer, max_length, target)
     return _pieces(pieces.example, encoding, lost=len(pieces) - len(encoding.ids))
 
 
+def _is_split(example: Example) -> bool:
+    """Whether the model reads words, and not a text that has these words."""
+    return bool(example.words) and not example.text
+
+
 def _tokenize(
-    examples: list[Example], tokenizer: PreTrainedTokenizerBase, max_length: int | None = None
+    examples: list[Example],
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int | None,
+    target: bool,
 ) -> list[Any]:
     """Encodings of examples of one kind: all words or all raw text, all pairs or all single."""
-    split, paired = bool(examples[0].words), examples[0].is_pair
+    split, paired = _is_split(examples[0]), examples[0].is_pair
     spaced = marks_spaces(tokenizer)
     first: list[Any] = [_split(e.words, e.spaces, spaced) if split else e.text for e in examples]
     second: list[Any] = [_split(e.pair_words, (), spaced) if split else e.pair for e in examples]
+    texts = {"text_target": first} if target else {"text": first}
+    if paired:
+        texts["text_pair"] = second
     encoded = tokenizer(
-        first,
-        second if paired else None,
+        **texts,
         is_split_into_words=split,
         truncation=max_length is not None,
         max_length=max_length,
@@ -152,9 +183,12 @@ def marks_spaces(tokenizer: PreTrainedTokenizerBase) -> bool:
 def _pieces(example: Example, encoding: Any, lost: int = 0) -> Pieces:
     first = _words(example.words, example.text, encoding, 0)
     second = _words(example.pair_words, example.pair or "", encoding, 1)
+    places = encoding.word_ids
+    if example.words and example.text:
+        places = _places_in_text(example, encoding)
     word = [
         -1 if place is None or part is None else place + part * len(first)
-        for place, part in zip(encoding.word_ids, encoding.sequence_ids, strict=True)
+        for place, part in zip(places, encoding.sequence_ids, strict=True)
     ]
     return Pieces(
         example,
@@ -165,6 +199,27 @@ def _pieces(example: Example, encoding: Any, lost: int = 0) -> Pieces:
         tuple(first + second),
         lost,
     )
+
+
+def _places_in_text(example: Example, encoding: Any) -> list[int | None]:
+    """For each piece of a text the word of the corpus that it begins in; None for specials.
+
+    A piece that is nothing but the mark of a space belongs to the word after it.
+    """
+    ends, start = [], 0
+    for word in example.words:
+        found = example.text.find(word, start)
+        start = (start if found < 0 else found) + len(word)
+        ends.append(start)
+    places: list[int | None] = []
+    for (begin, end), part in zip(encoding.offsets, encoding.sequence_ids, strict=True):
+        if part is None:
+            places.append(None)
+            continue
+        shown = example.text[begin:end]
+        first = begin + len(shown) - len(shown.lstrip())
+        places.append(min(bisect_right(ends, first), len(ends) - 1))
+    return places
 
 
 def _words(words: Sequence[str], text: str, encoding: Any, part: int) -> list[str]:

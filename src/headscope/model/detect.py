@@ -15,35 +15,38 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.errors import ModelError
 from headscope.model.adapters import Adapter, Route, family_of
-from headscope.model.attention import Site
 from headscope.model.hooks.tap import exclusive
+from headscope.model.stacks import Found, find_stacks
+from headscope.model.two_stacks import has_two_stacks
 from headscope.model.verification import NOTHING_SEEN, Verification
 
 DEFAULT_MAX_LENGTH = 4096
 """Largest number of tokens where neither the model nor its tokenizer sets a limit."""
 
 
-def detect_attention(
-    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-) -> tuple[Adapter, tuple[Site, ...]]:
+def detect_attention(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Found:
     """Find a way to watch a model, and verify it.
 
     A family with an adapter is watched by it. For any other family, each way is tried until one
     passes.
-
-    Returns:
-        The adapter, and where the model attends.
     """
     name = f"{type(network).__name__} (family {network.config.model_type!r})"
     if refusal := _refusal(network):
         raise ModelError(f"{name} {refusal}")
     reserved = reserved_positions(network)
+    if has_two_stacks(network):
+        adapter = Adapter(network.config.model_type, reserved_positions=reserved)
+        try:
+            with exclusive(network):
+                return find_stacks(network, tokenizer, adapter)
+        except ModelError as error:
+            raise ModelError(f"{name} cannot be watched: {error}") from None
     reasons = []
     for candidate in _candidates(network):
         adapter = replace(candidate, reserved_positions=candidate.reserved_positions or reserved)
         try:
             with exclusive(network):
-                return Verification(network, tokenizer, adapter).run()
+                return Found(*Verification(network, tokenizer, adapter).run())
         except ModelError as error:
             reasons.append(str(error))
     raise ModelError(f"{name} cannot be watched: {max(reasons, key=_telling)}")
@@ -57,23 +60,12 @@ def _telling(reason: str) -> bool:
 def _refusal(network: PreTrainedModel) -> str | None:
     """Why a model is not tried at all."""
     config = network.config
-    if getattr(config, "is_encoder_decoder", False) and _has_both_stacks(network):
-        return (
-            "has an encoder and a decoder, which are not yet analysed together; to analyse the "
-            "encoder alone, wrap network.get_encoder()"
-        )
     if getattr(config, "attention_type", None) == "block_sparse":
         return (
             "attends in sparse blocks to long texts, which is no map over tokens; in Python, load "
             "it with attention_type='original_full' and wrap it (headscope.wrap)"
         )
     return None
-
-
-def _has_both_stacks(network: PreTrainedModel) -> bool:
-    return isinstance(getattr(network, "encoder", None), nn.Module) and isinstance(
-        getattr(network, "decoder", None), nn.Module
-    )
 
 
 def _candidates(network: PreTrainedModel) -> list[Adapter]:

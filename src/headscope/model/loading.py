@@ -32,6 +32,7 @@ from headscope.model.detect import DEFAULT_MAX_LENGTH, detect_attention
 from headscope.model.model import Model
 from headscope.model.pruned.kept import HEADS_KEY, SHAPES_KEY, remaining_heads
 from headscope.model.pruned.shapes import pruned_class
+from headscope.model.stacks import Found
 from headscope.model.top import Top
 from headscope.model.wrappers import unwrapped
 
@@ -192,18 +193,17 @@ def wrap(
         raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
     network = unwrapped(network)
     inner = cast(PreTrainedModel, network.base_model)
-    adapter, sites = _sites(inner, tokenizer)
+    found = _sites(inner, tokenizer)
+    adapter, sites = found.adapter, found.sites
     limits = [adapter.max_length(inner.config), tokenizer.model_max_length]
     stated = [int(limit) for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
     max_length = min(stated, default=DEFAULT_MAX_LENGTH)
-    model = Model(name, inner, tokenizer, adapter, sites, max_length, weights)
+    model = Model(name, inner, tokenizer, adapter, sites, max_length, weights, found.missing)
     model.with_top = network if network is not inner else None
     return model
 
 
-def _sites(
-    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
-) -> tuple[Adapter, tuple[Site, ...]]:
+def _sites(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Found:
     """The adapter, and where the model attends (with all heads that it had before pruning)."""
     config = network.config
     remaining, adapter = remaining_heads(config), family_of(config)
@@ -212,7 +212,7 @@ def _sites(
         layers = [(layer, heads) for layer, heads in counts if heads]
         # nothing is analysed in a pruned model, so that the kind of its attention does not matter
         sites = (Site(Kind.ENCODER, layer, n, heads) for n, (layer, heads) in enumerate(layers))
-        return adapter or Adapter(config.model_type), tuple(sites)
+        return Found(adapter or Adapter(config.model_type), tuple(sites))
     return detect_attention(network, tokenizer)
 
 

@@ -14,14 +14,17 @@ from typing import Any, cast
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from headscope.corpus import Example, Pieces, encode
+from headscope.corpus import Example, PairedPieces, Pieces, encode
+from headscope.corpus.paired_pieces import pair_up
 from headscope.errors import HeadscopeError, InputError, ModelError
 from headscope.model.adapters import Adapter
 from headscope.model.attention import Kind, Site, Watcher
 from headscope.model.batch import Batch, make_batch, pad_id
 from headscope.model.hooks.tap import Tap, watch
+from headscope.model.paired_batch import make_paired_batch
 from headscope.model.pruned.kept import remaining_heads
 from headscope.model.token_roles import TokenRoles
+from headscope.model.two_stacks import has_two_stacks
 
 
 @dataclass
@@ -39,6 +42,7 @@ class Model:
             nothing here reads).
         with_top: the network with its classifier or language model, if it was loaded with one.
         token_roles: finds separators and punctuation among token ids.
+        missing: kinds of attention that cannot be seen, and why.
         resumable: whether variants can be run from the layer in which they differ; None: not tried.
 
     >>> from headscope.model import load
@@ -53,6 +57,7 @@ class Model:
     sites: tuple[Site, ...]
     max_length: int
     weights: str = "trained"
+    missing: dict[Kind, str] = field(default_factory=dict, repr=False)
     source: str | None = field(default=None, repr=False)
     uninitialised_weights: frozenset[str] = frozenset()
     with_top: PreTrainedModel | None = field(default=None, repr=False)
@@ -72,6 +77,11 @@ class Model:
         if remaining is not None:
             count = sum(len(heads) for heads in remaining)
             shape = f"{self.layers} layers, {count} of {sum(self.head_counts)} heads"
+        elif self.adapter.modules:
+            parts = (
+                f"{kind} {len(sites)} x {sites[0].heads}" for kind, sites in self.stacks.items()
+            )
+            shape = f"{', '.join(parts)} heads"
         family = self.network.config.model_type
         return f"{self.name}{random}: {family}, {shape}, at most {self.max_length} tokens"
 
@@ -96,9 +106,7 @@ class Model:
     def head_counts(self) -> tuple[int, ...]:
         """The number of heads of each layer; 0 for a layer that does not attend."""
         sites = self.numbered_sites
-        return tuple(
-            sites[number].heads if number in sites else 0 for number in range(self.layers)
-        )
+        return tuple(sites[number].heads if number in sites else 0 for number in range(self.layers))
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
@@ -159,8 +167,16 @@ class Model:
         }
 
     def encode(self, examples: Sequence[Example], max_length: int | None = None) -> list[Pieces]:
-        """Tokenize examples, truncated to `max_length` tokens (default: the model's limit)."""
-        return encode(examples, self.tokenizer, max_length or self.max_length)
+        """Tokenize examples, truncated to `max_length` tokens (default: the model's limit).
+
+        For a model with an encoder and a decoder they are `PairedPieces`.
+        """
+        limit = max_length or self.max_length
+        texts = encode(examples, self.tokenizer, limit)
+        if not self.translates:
+            return texts
+        start = getattr(self.network.config, "decoder_start_token_id", None)
+        return list(pair_up(texts, self.tokenizer, limit, start))
 
     def check_length(self, max_length: int | None) -> None:
         """Raise an error if texts cannot be truncated to `max_length` tokens for this model."""
@@ -170,13 +186,14 @@ class Model:
 
     def check_not_truncated(self, pieces: Pieces, max_length: int | None, path: Path) -> None:
         """Raise an error if a text was truncated although no `max_length` was set."""
-        if pieces.lost and max_length is None:
-            raise InputError(
-                f"example {pieces.example.id} has {len(pieces) + pieces.lost} pieces and "
-                f"{self.name} takes {self.max_length}; to cut long texts, ask for it: "
-                f"--max-length {self.max_length}",
-                path,
-            )
+        for side in pieces.sides:
+            if side.lost and max_length is None:
+                raise InputError(
+                    f"example {pieces.example.id} has {len(side) + side.lost} pieces and "
+                    f"{self.name} takes {self.max_length}; to cut long texts, ask for it: "
+                    f"--max-length {self.max_length}",
+                    path,
+                )
 
     def copy(self) -> Model:
         """The same model with its own copy of all weights."""
@@ -187,12 +204,28 @@ class Model:
     @cached_property
     def exposes_values(self) -> bool:
         """Whether the value vectors and output projections of the layers can be read."""
-        return bool(self.adapter.output_projection)
+        return self.adapter.exposes_values
+
+    @cached_property
+    def translates(self) -> bool:
+        """Whether it has an encoder and a decoder."""
+        return has_two_stacks(self.network)
 
     @property
     def kind(self) -> Kind:
-        """Whose queries look at whose keys."""
+        """Whose queries look at whose keys, in a model of one stack."""
         return self.sites[0].kind
+
+    @cached_property
+    def stacks(self) -> dict[Kind, tuple[Site, ...]]:
+        """Where it attends, by kind; a model of one stack has one."""
+        kinds = dict.fromkeys(site.kind for site in self.sites)
+        return {kind: tuple(s for s in self.sites if s.kind is kind) for kind in kinds}
+
+    @property
+    def attentions(self) -> tuple[str, ...]:
+        """For each number of an attention its kind, as tables write it; () in one stack."""
+        return tuple(str(site.kind) for site in self.sites) if self.adapter.modules else ()
 
     @property
     def causal(self) -> bool:
@@ -207,7 +240,9 @@ class Model:
 
     def batch(self, pieces: Sequence[Pieces]) -> Batch:
         """Pad tokenized examples into a batch on the model's device."""
-        return make_batch(pieces, self.token_roles, pad_id(self.tokenizer), self.network.device)
+        how = (self.token_roles, pad_id(self.tokenizer), self.network.device)
+        paired = [text for text in pieces if isinstance(text, PairedPieces)]
+        return make_paired_batch(paired, *how) if paired else make_batch(pieces, *how)
 
     def watch(self, *watchers: Watcher, norm_weighted: bool = False) -> AbstractContextManager[Tap]:
         """Answer what watchers ask of the attention of every layer, within a `with`.

@@ -71,7 +71,7 @@ class Verification:
             self._check_switching(padded, trial.output)
         except RUN_ERRORS as error:
             raise ModelError(
-                f"it cannot be run on a text alone, it says: {_first_line(error)}"
+                f"it cannot be run on a text alone, it says: {first_line(error)}"
             ) from error
         adapter = self._located(trial)
         return adapter, self._sites(trial, adapter)
@@ -286,5 +286,6 @@ class Verification:
         )
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says."""
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__

@@ -36,6 +36,8 @@ class Adapter:
         modules: in a model with an encoder and a decoder, the path of the module of each attention,
             in the order in which they are numbered: the encoder's, the decoder's, those of the
             decoder's text to the encoder's; empty in a model of one stack.
+        projections: for each of these, the path of the module that takes the outputs of its heads;
+            "" where there is none.
         depends_on_padding: whether a text is read otherwise when it is padded, so that only texts
             of one length can be read together.
         block_list: path in the network of the list of its layers.
@@ -51,6 +53,7 @@ class Adapter:
     route: Route = Route.FUNCTION
     layers: tuple[int, ...] = ()
     modules: tuple[str, ...] = ()
+    projections: tuple[str, ...] = ()
     depends_on_padding: bool = False
     block_list: str = ""
     reserved_positions: int = 0
@@ -89,8 +92,15 @@ class Adapter:
             raise ModelError(f"the layers of {self.family!r} are not where headscope finds them")
         return blocks
 
+    @property
+    def exposes_values(self) -> bool:
+        """Whether the output projections of all attentions are known."""
+        return all(self.projections) if self.modules else bool(self.output_projection)
+
     def projection_of(self, network: nn.Module, layer: int) -> nn.Module:
         """The output projection of a layer."""
+        if self.modules and self.projections[layer]:
+            return network.get_submodule(self.projections[layer])
         if not self.output_projection:
             raise ModelError(
                 f"between the heads of {self.family!r} and their output projection there is "

@@ -94,7 +94,7 @@ def replaced_attention(network: PreTrainedModel, attend: Attend) -> Iterator[Non
 
 
 @contextmanager
-def eager(network: PreTrainedModel) -> Iterator[None]:
+def eager(network: nn.Module) -> Iterator[None]:
     """Set a network to eager attention for the time of a `with`."""
     configs = _configs(network)
     previous = [config._attn_implementation for config in configs]
@@ -107,10 +107,10 @@ def eager(network: PreTrainedModel) -> Iterator[None]:
             config._attn_implementation = implementation
 
 
-def _configs(network: PreTrainedModel) -> list[Any]:
+def _configs(network: nn.Module) -> list[Any]:
     """The configurations of a network and of its parts, each once."""
-    parts = [module.config for module in network.modules() if hasattr(module, "config")]
-    return list({id(config): config for config in (network.config, *parts)}.values())
+    configs = [module.config for module in network.modules() if hasattr(module, "config")]
+    return list({id(config): config for config in configs}.values())
 
 
 @contextmanager

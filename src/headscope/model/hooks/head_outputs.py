@@ -20,6 +20,7 @@ from headscope.model.adapters import Adapter, Route
 from headscope.model.hooks.attention_function import AttentionCall, replaced_attention
 from headscope.model.hooks.softmax_route import replaced_products
 from headscope.model.pruned.kept import check_intact
+from headscope.model.two_stacks import stacks_of
 
 LOWEST = -1e4
 """A term of scores that is not above this masks a key."""
@@ -121,7 +122,8 @@ class Attending:
             if self.adapter.route is Route.FUNCTION or self.adapter.modules:
                 undo.enter_context(replaced_attention(self.network, self.attend))
             if self.adapter.route is Route.SOFTMAX:
-                undo.enter_context(replaced_products(self.network, self.product))
+                for part in stacks_of(self.network) if self._numbers else (self.network,):
+                    undo.enter_context(replaced_products(part, self.product))
                 for module in self._numbers:
                     undo.callback(module.register_forward_pre_hook(self._run).remove)
             undo.callback(self.network.register_forward_pre_hook(begin).remove)
@@ -159,6 +161,8 @@ class Attending:
 
     def product(self, weights: Tensor, visible: Tensor, value: Tensor, outputs: Tensor) -> Tensor:
         """The same where the model computes its attention itself."""
+        if self._numbers and self._running is None:  # inside a function that `attend` has called
+            return outputs
         self._enter(self._running)
         self._running = None
         if self.layer < 0:

@@ -29,7 +29,6 @@ from headscope.model.hooks.head_outputs import LOWEST, attending, visible_keys
 from headscope.model.hooks.transformed_norms import TransformedNorms
 from headscope.model.hooks.workspace import Workspace
 from headscope.model.modes import evaluating
-from headscope.model.paired_batch import PairedBatch
 from headscope.model.pruned.kept import check_intact
 
 _LOCKS: WeakKeyDictionary[nn.Module, threading.RLock] = WeakKeyDictionary()
@@ -69,7 +68,7 @@ class Tap:
     ) -> None:
         self.model, self.adapter, self.watchers = model, adapter, watchers
         self.sites, self.norm_weighted = sites, norm_weighted
-        self.batch: Batch | PairedBatch | None = None
+        self.batch: Batch | None = None
         self.turn, self.layer = 0, -1
         self.plans: dict[tuple[Kind | None, int], Plan] = {}
         self.scope: dict[Any, Any] = {}
@@ -81,7 +80,7 @@ class Tap:
         return TransformedNorms(self.model, self.adapter)
 
     @torch.inference_mode()
-    def forward(self, batch: Batch | PairedBatch) -> Tensor:
+    def forward(self, batch: Batch) -> Tensor:
         """Run the model on a batch; watchers see each layer as it is computed.
 
         Returns:
@@ -94,13 +93,13 @@ class Tap:
         finally:
             self.batch, self.plans, self.scope = None, {}, {}
 
-    def begin(self, batch: Batch | PairedBatch) -> None:
+    def begin(self, batch: Batch) -> None:
         """Be ready for a batch; forget the one before."""
         self.batch, self.plans, self.scope = batch, {}, {}
         self.turn, self.layer = 0, -1
 
     @property
-    def current(self) -> Batch | PairedBatch:
+    def current(self) -> Batch:
         """The batch that the model is reading."""
         if self.batch is None:
             raise ModelError("the model was called by somebody else while it was being watched")
