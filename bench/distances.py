@@ -17,7 +17,7 @@ from headscope.corpus import Corpus, Pieces
 from headscope.evidence import divergence
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import plain_sums
-from headscope.experiments.scan.passes import Pass, survey
+from headscope.experiments.scan.passes import Pass, Together, survey
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
 from headscope.model.attention import MapWatcher, Seen
@@ -59,7 +59,7 @@ def distances_lines(
     lines = []
     for name, pieces in texts.items():
         takes: dict[str, list[float]] = {"forward": [], "compiled": [], "plain": []}
-        bare, full = (all_rows(model, corpus, kinds) for kinds in ([], [Distances]))
+        bare, full = (Together([all_rows(model, corpus, kinds)]) for kinds in ([], [Distances]))
         full.work(pieces[:8])  # compile
         for _ in range(rounds):
             takes["forward"].append(timed(partial(bare.work, pieces)))

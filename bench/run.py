@@ -28,7 +28,7 @@ from headscope import Settings, load, read, scan, task
 from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan_batches
-from headscope.experiments.scan.passes import Pass, shards, survey
+from headscope.experiments.scan.passes import Pass, Together, shards, survey
 from headscope.model import Batch, Model
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -260,7 +260,7 @@ def added(model: Model, corpus: Corpus, names: list[str], rounds: int) -> dict[s
     """
     scan_of = passes(model, corpus)
     sets = {"bare": [], "scan": scan_of.kinds} | {name: choose([name]) for name in names}
-    sides = {name: replace(scan_of, kinds=kinds) for name, kinds in sets.items()}
+    sides = {name: Together([replace(scan_of, kinds=some)]) for name, some in sets.items()}
     sides["nothing"] = sides["bare"]
     total = dict.fromkeys(sides, 0.0)
     texts = [one for part in shards(model, corpus, scan_of.settings) for one in part]

@@ -258,13 +258,13 @@ def assert_matched(
 ) -> None:
     """What accuracy is tested against is not in a table: look into the analysis."""
     from headscope.analyses import choose
-    from headscope.experiments.scan.passes import Pass, survey
+    from headscope.experiments.scan.passes import Pass, Together, survey
 
     (kind,) = choose(["dependencies"])
     corpus = corpus_of(examples)
     surveyed = survey(model, corpus, [kind], settings, NoProgress())
     single = Pass(model, corpus, surveyed, [kind], settings, NoProgress())
-    (analysis,) = single.restore(single.work(next(single.shards())))
+    (analysis,) = single.restore(Together([single]).work(next(single.shards())))
     for statistic in analysis.statistics():
         if statistic.name == "accuracy":
             assert statistic.null is not None

@@ -13,7 +13,7 @@ from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel, BertConfig
 
 from headscope._util.progress import NoProgress
-from headscope.analyses import Inputs, choose
+from headscope.analyses import choose
 from headscope.analyses._families.tables import DISTANCES
 from headscope.analyses._families.tables import FAMILIES as RELATIVES
 from headscope.analyses.distances import chosen_rows
@@ -268,4 +268,4 @@ def test_repeated_tokens_keep_to_the_length_that_is_asked_for() -> None:
     settings = Settings(max_length=20)
     plans = make_plans(model, [examples], choose(["repetition"]), settings, NoProgress())
     longest = max(len(one) for one in repeated_tokens(model.tokenizer, 20, 0))
-    assert plans[-1].parts[Inputs.REPEATED][1].longest == longest <= 20
+    assert plans[-1].parts[0].survey.longest == longest <= 20

@@ -63,11 +63,16 @@ class Arc:
 
 @dataclass(frozen=True)
 class Scene:
-    """A real text with the arcs that a head draws on it."""
+    """A real text with the arcs that a head draws on it.
+
+    Attributes:
+        queries: the words of the text that looks, where it is another than that looked at.
+    """
 
     example: str
     words: tuple[str, ...]
     arcs: tuple[Arc, ...]
+    queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

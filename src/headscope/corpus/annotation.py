@@ -17,7 +17,6 @@ class Annotation(StrEnum):
     FRAMES = "semantic frames"
     LINKS = "links between words"
     ALIGNMENT = "word alignments"
-    TRANSLATIONS = "translations"
 
 
 def annotation_of(example: Example) -> Iterator[Annotation]:
@@ -38,5 +37,3 @@ def annotation_of(example: Example) -> Iterator[Annotation]:
         yield Annotation.LINKS
     if example.alignment:
         yield Annotation.ALIGNMENT
-    if example.translation is not None:
-        yield Annotation.TRANSLATIONS

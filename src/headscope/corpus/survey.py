@@ -52,8 +52,12 @@ class Survey:
     facts: dict[str, CorpusFacts] = field(default_factory=dict)
     kept: list[list[Pieces]] | None = field(default_factory=list)
 
-    def count(self, shard: list[Pieces]) -> None:
-        """Take in the texts of a shard."""
+    def count(self, shard: list[Pieces], kept: list[Pieces] | None = None) -> None:
+        """Take in the texts of a shard.
+
+        Args:
+            kept: what is held in memory for the pass, where a model reads more than these texts.
+        """
         for pieces in shard:
             self.examples += 1
             self.pieces += len(pieces)
@@ -65,6 +69,6 @@ class Survey:
         for facts in self.facts.values():
             facts.count(shard)
         if self.kept is not None:
-            self.kept.append(shard)
+            self.kept.append(shard if kept is None else kept)
             if self.examples > MAX_KEPT:
                 self.kept = None

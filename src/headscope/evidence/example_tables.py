@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF
 from headscope.evidence.table import Int32, Table
 
 
@@ -12,6 +13,7 @@ class MapRow:
     """The attention map of one head on one text.
 
     Attributes:
+        tokens: of the text that is looked at; queries: of the text that looks, if it is another.
         map: uint8 (query, key), 255 for a weight of 1.
         shape, probability: the most probable label of the map, if an analysis classified it.
     """
@@ -19,12 +21,14 @@ class MapRow:
     corpus: str
     weights: str
     example: str
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32
     head: Int32
     tokens: list[str]
     map: bytes
     shape: str | None
     probability: float | None
+    queries: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class ArcsRow:
     """The predictions of a best head on one annotated text.
 
     Attributes:
+        words: of the text that is looked at; queries: of the text that looks, if it is another.
         source: positions of the words from which links are predicted.
         gold: positions of the words that the annotation links each to.
         drawn: positions of the words that the head predicts (-1: none, or not displayed).
@@ -44,6 +49,7 @@ class ArcsRow:
     statistic: str
     group: str | None
     direction: str | None
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32
     head: Int32
     example: str
@@ -52,6 +58,7 @@ class ArcsRow:
     gold: list[list[Int32]]
     drawn: list[Int32]
     right: list[bool]
+    queries: list[str] = field(default_factory=list)
 
 
 MAPS = Table("maps", MapRow)

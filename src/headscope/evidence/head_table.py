@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF, head_name
 from headscope.evidence.interval import ALPHA
 from headscope.evidence.table import Int32, Table
 from headscope.evidence.unit import Unit
@@ -15,6 +16,7 @@ class HeadRow:
 
     Attributes:
         corpus, weights: the corpus, and which model of the run.
+        attention: of which kind; `self` in a model of one stack, `all` for all kinds together.
         value, low, high: the value with its 95% interval.
         n: number of observations.
         baseline: the value of an uninformed head.
@@ -27,6 +29,7 @@ class HeadRow:
     statistic: str
     group: str | None
     direction: str | None
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32 | None
     head: Int32 | None
     value: float
@@ -41,6 +44,11 @@ class HeadRow:
     def sure(self) -> bool:
         """Whether the corrected test is significant."""
         return self.q is not None and self.q < ALPHA
+
+    @property
+    def name(self) -> str:
+        """The name of what it is the value of."""
+        return head_name(self.layer, self.head, self.attention)
 
     @property
     def place(self) -> tuple[int, int]:

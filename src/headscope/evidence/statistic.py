@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope._util.naming import SELF
 from headscope.evidence.head_table import BestHead, HeadRow
 from headscope.evidence.interval import Floats, benjamini_hochberg, difference_test, estimate
 from headscope.evidence.unit import Unit
 
 if TYPE_CHECKING:
-    from headscope.evidence.tally import Mean, Tally
+    from headscope.evidence.tally import Layout, Mean, Tally
 
 Columns = dict[str, list[Any]]
 """Columns of a `HeadRow` while they are being filled."""
@@ -24,6 +25,7 @@ NAMES = (
     "statistic",
     "group",
     "direction",
+    "attention",
     "layer",
     "head",
     "value",
@@ -159,7 +161,7 @@ def head_rows(
     analysis: str,
     corpus: str,
     weights: str,
-    heads: Sequence[int] = (),
+    layout: Layout | None = None,
 ) -> list[HeadRow]:
     """Rows per head, per layer (head None) and for the model (both None).
 
@@ -167,17 +169,18 @@ def head_rows(
     counts. q is corrected over all heads, groups and directions of a statistic.
 
     Args:
-        heads: the number of heads of each layer, where layers differ.
+        layout: of the tallies; None: layers with the same number of heads, in one stack.
     """
     columns: Columns = {name: [] for name in NAMES}
     for statistic in statistics:
-        parts = _Parts.of(statistic, heads)
+        parts = _Parts.of(statistic, layout.counts if layout else ())
         for pooled in statistic.levels:
             level = _Parts(*(part.sum(axis=pooled, keepdims=True) for part in parts.each()))
             places = np.indices(level.sums.shape[1:]).reshape(3, -1)
             layers = np.full(places.shape[1], -1) if 1 in pooled else places[0]
             numbers = np.full(places.shape[1], -1) if 2 in pooled else places[1]
-            _append(columns, statistic, level, (layers, numbers, places[2]), tested=not pooled)
+            at = (layers, numbers, places[2])
+            _append(columns, statistic, level, at, layout=layout, tested=not pooled)
     return _finish(HeadRow, columns, (corpus, weights, analysis))
 
 
@@ -186,7 +189,7 @@ def best_rows(
     analysis: str,
     corpus: str,
     weights: str,
-    heads: Sequence[int] = (),
+    layout: Layout | None = None,
 ) -> list[BestHead]:
     """The best head of each group, with a cross-fitted value.
 
@@ -197,14 +200,14 @@ def best_rows(
     for statistic in statistics:
         if () not in statistic.levels:
             continue
-        parts = _Parts.of(statistic, heads).each()
+        parts = _Parts.of(statistic, layout.counts if layout else ()).each()
         flat = [part.reshape(len(part), -1, part.shape[-1]) for part in parts]
         chosen = _Parts(*(crossfit(part, *flat[:2])[:, None, None] for part in flat))
         with np.errstate(invalid="ignore", divide="ignore"):
             overall = _argmax(flat[0].sum(0) / flat[1].sum(0))
         most = statistic.tally.sums.shape[2]
         places = (overall // most, overall % most, np.arange(len(overall)))
-        _append(columns, statistic, chosen, places, tested=True)
+        _append(columns, statistic, chosen, places, layout=layout, tested=True)
     return _finish(BestHead, columns, (corpus, weights, analysis))
 
 
@@ -239,6 +242,8 @@ def _append(
     statistic: Statistic,
     parts: _Parts,
     places: tuple[NDArray[np.int64], ...],
+    *,
+    layout: Layout | None,
     tested: bool,
 ) -> None:
     """Append the rows of (bucket, layer, head, group) parts; places: layers, heads, groups."""
@@ -256,7 +261,12 @@ def _append(
     filled = estimated.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)
-    columns["layer"] += [None if layer < 0 else layer for layer in layers]
+    whole = (layout.attention if layout else SELF, None)
+    named = {
+        layer: layout.named(layer) if layout else (SELF, layer) for layer in set(layers) - {-1}
+    }
+    columns["attention"] += [named.get(layer, whole)[0] for layer in layers]
+    columns["layer"] += [named.get(layer, whole)[1] for layer in layers]
     columns["head"] += [None if head < 0 else head for head in heads]
     columns["group"] += [names[group] for group in groups]
     columns["n"] += [int(n) for n in estimated.n.ravel()[filled]]
@@ -274,9 +284,11 @@ def _finish(kind: type[Row], columns: Columns, place: tuple[str, str, str]) -> l
     q = np.full(len(p), np.nan)
     for name in dict.fromkeys(columns["statistic"]):
         q[names == name] = benjamini_hochberg(p[names == name])
+    corpus, weights, analysis = place
+    given: dict[str, Any] = {"corpus": corpus, "weights": weights, "analysis": analysis}
     values: Iterator[Any] = zip(*(columns[name] for name in NAMES), strict=True)
     return [
-        kind(*(*place, *row, _number(q_value)))
+        kind(**given, **dict(zip(NAMES, row, strict=True)), q=_number(q_value))
         for row, q_value in zip(values, q.tolist(), strict=True)
     ]
 

@@ -80,9 +80,19 @@ class Table(Generic[Row]):
         import pyarrow.compute as pc
 
         for column, value in wanted.items():
-            table = table.filter(pc.equal(table[column], value))
-        columns = [table[name].to_pylist() for name in self.schema.names]
-        return [self.row(*values) for values in zip(*columns, strict=True)]
+            if column in table.schema.names:
+                table = table.filter(pc.equal(table[column], value))
+            elif value != self._default(column):
+                return []
+        names = [name for name in self.schema.names if name in table.schema.names]
+        columns = [table[name].to_pylist() for name in names]
+        rows = zip(*columns, strict=True)
+        return [self.row(**dict(zip(names, values, strict=True))) for values in rows]
+
+    def _default(self, column: str) -> object:
+        """What stands for a column that a table of an earlier version has not."""
+        fields = dataclasses.fields(self.row)  # type: ignore[arg-type]  # a row is a dataclass
+        return next(field.default for field in fields if field.name == column)
 
     def empty(self) -> pa.Table:
         """The table without rows."""

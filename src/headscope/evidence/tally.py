@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope._util.naming import SELF, stack_layers
 from headscope._util.tensors import torch
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Floats = NDArray[np.float64]
+ALL = "all"
+"""The attention of a number that is of all kinds together, as tables write it."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,8 @@ class Layout:
 
     Attributes:
         counts: the number of heads of each layer, where not all layers have `heads`.
+        attentions: the kind of attention of each layer, where a model has an encoder and a
+            decoder.
 
     >>> Layout(buckets=4, layers=3, heads=2, counts=(2, 0, 1)).places
     [(0, 0), (0, 1), (2, 0)]
@@ -32,6 +38,30 @@ class Layout:
     layers: int
     heads: int
     counts: tuple[int, ...] = ()
+    attentions: tuple[str, ...] = ()
+
+    @property
+    def attention(self) -> str:
+        """The kind of attention of all layers; `all` if they differ."""
+        kinds = set(self.attentions) or {SELF}
+        return kinds.pop() if len(kinds) == 1 else ALL
+
+    def named(self, layer: int) -> tuple[str, int]:
+        """The kind of attention of a layer, and its number in its stack.
+
+        >>> Layout(1, 3, 2, attentions=("encoder", "cross", "cross")).named(2)
+        ('cross', 1)
+        """
+        return self._named[layer]
+
+    def number(self, site: _Site) -> int:
+        """The number under which an attention is tallied."""
+        return self._named.index((str(site.kind), site.layer)) if self.attentions else site.layer
+
+    @cached_property
+    def _named(self) -> list[tuple[str, int]]:
+        kinds = self.attentions or (SELF,) * self.layers
+        return list(zip(kinds, stack_layers(kinds), strict=True))
 
     @property
     def head_counts(self) -> tuple[int, ...]:
@@ -162,6 +192,10 @@ class _Site(Protocol):
     """Where a model attends."""
 
     @property
+    def kind(self) -> str:
+        """Whose queries look at whose keys."""
+
+    @property
     def layer(self) -> int:
         """The number of its layer."""
 
@@ -202,6 +236,7 @@ class Mean:
     def __init__(
         self, layout: Layout, groups: int = 1, *, baseline: bool = True, heads: int | None = None
     ) -> None:
+        self.layout = layout
         self.tally = Tally(layout, groups, heads)
         self.baseline = Tally(layout, groups, heads=1) if baseline else None
 
@@ -215,7 +250,7 @@ class Mean:
             counts: (example, 1, ... or 1) how many they were.
             uniform: (example, 1, ...) the sums of the baseline.
         """
-        place, buckets = seen.site.layer, seen.view.buckets
+        place, buckets = self.layout.number(seen.site), seen.view.buckets
         counts = counts.flatten(2)
         self.tally.add(place, sums.flatten(2), counts, buckets)
         if self.baseline is not None and uniform is not None:
@@ -224,6 +259,7 @@ class Mean:
     def part(self, groups: slice) -> Mean:
         """Some of the groups as a mean of their own (a view)."""
         part = Mean.__new__(Mean)
+        part.layout = self.layout
         part.tally = self.tally.part(groups)
         part.baseline = None if self.baseline is None else self.baseline.part(groups)
         return part

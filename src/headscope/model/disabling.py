@@ -24,7 +24,7 @@ def disable(
 
     Args:
         heads: `"L3.H4"`, `"L3"` for a layer, several separated by commas or in a list, or
-            (layer, head) pairs.
+            (layer, head) pairs; `"cross L3.H4"` in a model with an encoder and a decoder.
         how: what replaces the output of a head: `uniform`, `zero`, or `mean`, which needs `means`.
         means: (layer, head, size) mean output of each head (see `mean_outputs`).
 
@@ -33,7 +33,7 @@ def disable(
     >>> with disable(model, "L3.H4,L5"):
     ...     pass
     """
-    by_layer = parse_heads(heads, model.head_counts)
+    by_layer = parse_heads(heads, model.head_counts, model.attentions)
     replacement = parse_replacement(how)
     if replacement is Replacement.MEAN and means is None:
         raise HeadscopeError("'mean' needs the heads' mean outputs (see mean_outputs)")

@@ -15,6 +15,7 @@ from transformers import (
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     PretrainedConfig,
@@ -51,12 +52,14 @@ AUTO_CLASSES = {
     Top.CLASSIFIER: AutoModelForSequenceClassification,
     Top.MASKED_LM: AutoModelForMaskedLM,
     Top.CAUSAL_LM: AutoModelForCausalLM,
+    Top.SEQ2SEQ: AutoModelForSeq2SeqLM,
 }
 MISSING_TOP = {
     Top.NONE: "",
     Top.CLASSIFIER: "; fine-tune it first (headscope finetune)",
     Top.MASKED_LM: "; it came without its masked-LM head",
     Top.CAUSAL_LM: "; it came without its language model",
+    Top.SEQ2SEQ: "; it came without its language model",
 }
 """How the error about missing weights ends."""
 
@@ -95,7 +98,7 @@ def load(
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(source, **options)
             config = AutoConfig.from_pretrained(source, **options)
-            auto: Any = AUTO_CLASSES[top]
+            auto: Any = AUTO_CLASSES[_top_of(config, top)]
             if remaining_heads(config) is not None:
                 auto = _pruned(name, auto, config)
             network, info = auto.from_pretrained(
@@ -113,6 +116,16 @@ def load(
     model.uninitialised_weights = frozenset(info["missing_keys"])
     model.source = str(source)
     return model
+
+
+def _top_of(config: PretrainedConfig, top: Top) -> Top:
+    """What to load: a model with an encoder and a decoder always has what makes it speak, so that
+    it can be asked to translate.
+    """
+    speaks = getattr(config, "is_encoder_decoder", False) and (
+        type(config) in AutoModelForSeq2SeqLM._model_mapping
+    )
+    return Top.SEQ2SEQ if top is Top.NONE and speaks else top
 
 
 def _pruned(name: str | Path, auto: Any, config: PretrainedConfig) -> type[PreTrainedModel]:

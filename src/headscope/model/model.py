@@ -14,6 +14,7 @@ from typing import Any, cast
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from headscope._util.naming import SELF, head_name
 from headscope.corpus import Example, PairedPieces, Pieces, encode
 from headscope.corpus.paired_pieces import pair_up
 from headscope.errors import HeadscopeError, InputError, ModelError
@@ -114,6 +115,17 @@ class Model:
         counts = enumerate(self.head_counts)
         return tuple((layer, head) for layer, heads in counts for head in range(heads))
 
+    def named(self, number: int) -> tuple[str, int]:
+        """The kind of attention that a number stands for, as tables write it, and its layer."""
+        if not self.adapter.modules:
+            return SELF, number
+        return str(self.sites[number].kind), self.sites[number].layer
+
+    def head_name(self, number: int, head: int | None = None) -> str:
+        """The name of a head of an attention."""
+        attention, layer = self.named(number)
+        return head_name(layer, head, attention)
+
     def places_of(self, numbers: Iterable[int]) -> list[tuple[int, int]]:
         """(layer, head) of heads that are numbered through the layers."""
         return [self.places[number] for number in numbers]
@@ -130,6 +142,13 @@ class Model:
             raise ModelError(
                 f"the layers of {self.name} have different numbers of heads ({counts}), which "
                 f"{what} cannot handle yet"
+            )
+
+    def check_one_stack(self, what: str) -> None:
+        """Raise an error if it has an encoder and a decoder, which `what` cannot handle."""
+        if self.translates:
+            raise ModelError(
+                f"{self.name} has an encoder and a decoder, which {what} cannot handle yet"
             )
 
     @property
@@ -154,6 +173,8 @@ class Model:
 
     def describe(self) -> dict[str, Any]:
         """What identifies the model, as it is written to `run.json`."""
+        stacks = self.stacks if self.adapter.modules else {}
+        kinds = {str(kind): [site.heads for site in sites] for kind, sites in stacks.items()}
         return {
             "name": self.name,
             "family": self.network.config.model_type,
@@ -164,6 +185,7 @@ class Model:
             "sha256": self.sha256,
             "whole_sha256": self._hash(self.with_top) if self.with_top else None,
             "dtype": str(self.network.dtype).removeprefix("torch."),
+            "attentions": kinds,
         }
 
     def encode(self, examples: Sequence[Example], max_length: int | None = None) -> list[Pieces]:

@@ -16,3 +16,4 @@ class Top(StrEnum):
     CLASSIFIER = "classifier"
     MASKED_LM = "masked-lm"
     CAUSAL_LM = "causal-lm"
+    SEQ2SEQ = "seq2seq"

@@ -9,7 +9,17 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from headscope.errors import HeadscopeError
-from headscope.evidence import BEST, HEADS, BestHead, Statistic, Table, Unit, best_rows, head_rows
+from headscope.evidence import (
+    BEST,
+    HEADS,
+    BestHead,
+    Layout,
+    Statistic,
+    Table,
+    Unit,
+    best_rows,
+    head_rows,
+)
 from headscope.runs.record import (
     AnalysisRecord,
     CorpusRecord,
@@ -28,14 +38,14 @@ class ResultBuilder:
     """Tables and the record of a run while they are being made.
 
     Attributes:
-        heads: the number of heads of each layer, where layers differ.
-        corpora: sizes by corpus and weights.
+        layout: of the model, where layers differ in their heads or in their kind.
+        corpora: sizes by corpus, weights and attention.
         left_out: by corpus, the analyses that could not be done and why.
         summary: what the experiment itself has to say, a dataclass or JSON.
     """
 
-    heads: Sequence[int] = ()
-    corpora: dict[tuple[str, str], CorpusRecord] = field(default_factory=dict)
+    layout: Layout | None = None
+    corpora: dict[tuple[str, str, str], CorpusRecord] = field(default_factory=dict)
     left_out: dict[str, dict[str, str]] = field(default_factory=dict)
     seconds: float | None = None
     threads: int | None = None
@@ -68,14 +78,18 @@ class ResultBuilder:
         statistics: Sequence[Statistic],
         corpus: str,
         weights: str,
+        *,
+        layout: Layout | None = None,
     ) -> list[BestHead]:
         """Add numbers per head; returns the best heads.
 
         Args:
             about: what the analysis says of itself, in short and in detail.
+            layout: of the tallies, where it is not that of the whole model.
         """
-        best = best_rows(statistics, analysis, corpus, weights, self.heads)
-        self.add_rows(HEADS, head_rows(statistics, analysis, corpus, weights, self.heads))
+        place = (analysis, corpus, weights, layout or self.layout)
+        best = best_rows(statistics, *place)
+        self.add_rows(HEADS, head_rows(statistics, *place))
         self.add_rows(BEST, best)
         self.describe(analysis, about, statistics)
         return best

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from headscope._util.naming import SELF
 from headscope.errors import RunError
 from headscope.evidence import UNITS, Statistic, Unit
 
@@ -26,7 +27,12 @@ Summary = TypeVar("Summary")
 
 @dataclass(frozen=True)
 class ModelRecord:
-    """What identifies a model."""
+    """What identifies a model.
+
+    Attributes:
+        attentions: with an encoder and a decoder, the numbers of heads of the layers of each kind
+            of attention; `layers` then counts all of them.
+    """
 
     name: str
     family: str
@@ -37,6 +43,11 @@ class ModelRecord:
     sha256: str
     whole_sha256: str | None
     dtype: str
+    attentions: dict[str, list[int]] = field(default_factory=dict, metadata=OPTIONAL)
+
+    def head_counts(self, attention: str) -> list[int]:
+        """The number of heads of every layer with a kind of attention."""
+        return self.attentions.get(attention) or [self.heads] * self.layers
 
 
 @dataclass(frozen=True)
@@ -126,10 +137,11 @@ class WindowsRecord(Sizes):
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusRecord(Sizes):
-    """A corpus, and which model of the run read it."""
+    """A corpus, which model of the run read it, and which of its kinds of attention was watched."""
 
     corpus: str
     weights: str
+    attention: str = SELF
     windows: WindowsRecord | None = None
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF
 from headscope.evidence import Int32, Table
 
 
@@ -13,6 +14,7 @@ class Distance:
 
     corpus: str
     weights: str
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32
     head: Int32
     other_layer: Int32
@@ -29,6 +31,7 @@ class Relative:
 
     corpus: str
     weights: str
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32
     head: Int32
     x: float

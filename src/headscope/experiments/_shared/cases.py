@@ -7,11 +7,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from headscope._util.naming import SELF
 from headscope._util.progress import Progress
 from headscope.analyses import describe_class
-from headscope.corpus import BUCKETS, bucket_of
-from headscope.evidence import Layout, ShardResult, Statistic
+from headscope.corpus import bucket_of
+from headscope.evidence import ShardResult, Statistic
 from headscope.experiments._shared.identity import task_study
+from headscope.experiments._shared.layouts import layout_of
 from headscope.experiments.base import Experiment
 from headscope.experiments.scan.gather import corpus_record
 from headscope.model import Model
@@ -40,7 +42,7 @@ class CaseExperiment(Experiment):
     ) -> None:
         self.model, self.task, self.max_length, self.seed = model, task, max_length, seed
         model.check_length(max_length)
-        self.layout = Layout(BUCKETS, model.layers, model.heads, model.uneven)
+        self.layout = layout_of(model)
 
     def options(self) -> dict[str, Any]:
         """What of the study's options is its own."""
@@ -86,10 +88,12 @@ class CaseExperiment(Experiment):
 
     def results(self, *measured: Measured) -> ResultBuilder:
         """Statistics as tables, with the sizes of what was read."""
-        builder = ResultBuilder(self.model.uneven)
+        builder = ResultBuilder(self.layout)
         place = (self.task.name, self.model.weights)
         for name, kind, statistics in measured:
             builder.add_statistics(name, describe_class(kind), statistics, *place)
         texts = [text for case in self.cases for text in case.texts]
-        builder.corpora[place] = corpus_record(*place, texts, len(self.cases))
+        for attention in dict.fromkeys(self.model.attentions or (SELF,)):
+            record = corpus_record(*place, attention, texts, len(self.cases))
+            builder.corpora[*place, attention] = record
         return builder

@@ -274,12 +274,15 @@ class Ablation(Experiment):
         if self.decider:
             p = min(1.0, p * self.decider.looks)  # at whichever look it ended
             verdict = str(self.decider.verdict(effect, metric))
+        attention, layer = "all", None
+        if variant.layer is not None:
+            attention, layer = self.model.named(variant.layer)
         return AblationRow(
             self.task.name,
             metric.name,
             variant.unit,
             variant.name,
-            variant.layer,
+            layer,
             variant.head,
             effect.value,
             effect.delta,
@@ -290,6 +293,7 @@ class Ablation(Experiment):
             len(predictions),
             effect.changed,
             verdict,
+            attention=attention,
         )
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF
 from headscope.evidence import Int32, Table
 from headscope.evidence.metrics import Score
 from headscope.runs import RunResults
@@ -25,6 +26,7 @@ class AblationRow:
     metric: str
     unit: str
     name: str
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32 | None
     head: Int32 | None
     value: float

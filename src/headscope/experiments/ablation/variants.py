@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headscope._util.naming import head_name, parse_heads
+from headscope._util.naming import parse_heads
 from headscope.model import Model
 
 
@@ -31,7 +31,7 @@ class Variant:
 def every_head(model: Model) -> list[Variant]:
     """All heads one by one."""
     return [
-        Variant("head", head_name(layer, head), {layer: [head]})
+        Variant("head", model.head_name(layer, head), {layer: [head]})
         for layer, heads in enumerate(model.head_counts)
         for head in range(heads)
     ]
@@ -40,7 +40,7 @@ def every_head(model: Model) -> list[Variant]:
 def every_head_and_layer(model: Model) -> list[Variant]:
     """All heads one by one, then all layers."""
     layers = [
-        Variant("layer", head_name(layer), {layer: list(range(heads))})
+        Variant("layer", model.head_name(layer), {layer: list(range(heads))})
         for layer, heads in enumerate(model.head_counts)
         if heads
     ]
@@ -49,4 +49,5 @@ def every_head_and_layer(model: Model) -> list[Variant]:
 
 def chosen_sets(model: Model, names: Sequence[str]) -> list[Variant]:
     """Sets of heads, each off together: `L3.H4,L5`."""
-    return [Variant("set", name, parse_heads(name, model.head_counts)) for name in names]
+    counts, attentions = model.head_counts, model.attentions
+    return [Variant("set", name, parse_heads(name, counts, attentions)) for name in names]

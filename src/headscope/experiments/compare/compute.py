@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headscope._util.naming import SELF
 from headscope._util.progress import Progress
 from headscope.analyses import Analysis, choose, describe_class
 from headscope.corpus import BUCKETS, Corpus, Pieces
@@ -48,6 +49,7 @@ class Comparison(Experiment):
     ) -> None:
         self.models, self.corpora, self.only, self.settings = models, corpora, only, settings
         base, *others = models.values()
+        base.check_one_stack("a comparison")
         if models[TUNED].network is base.network:
             raise HeadscopeError("a model in memory cannot be compared with itself; load it twice")
         for other in others:
@@ -152,7 +154,7 @@ def add_lockstep(builder: ResultBuilder, step: Lockstep, result: ShardResult) ->
     analyses = {role: each.restore(result, f"{role} ") for role, each in step.passes.items()}
     for same in zip(*analyses.values(), strict=True):
         _add_analysis(builder, dict(zip(analyses, same, strict=True)), corpus)
-    if (corpus, BASE) not in builder.corpora:  # texts come before windows
+    if (corpus, BASE, SELF) not in builder.corpora:  # texts come before windows
         statistic = similarity_statistic(result.tallies[CHANGE])
         builder.add_rows(HEADS, head_rows([statistic], CHANGE, corpus, DIFFERENCE))
     builder.add_rows(ARCS)  # examples of best heads are left to scans of one model

@@ -113,10 +113,10 @@ class GatePaths(Experiment):
         for (seed, penalty), chance, opened in zip(
             self._seeds_and_penalties(), columns[CHANCE], columns[OPEN], strict=True
         ):
-            for place, (layer, head) in enumerate(self.model.places):
-                yield GateRow(
-                    task, seed, penalty, layer, head, float(chance[place]), bool(opened[place])
-                )
+            for place, (number, head) in enumerate(self.model.places):
+                attention, layer = self.model.named(number)
+                state = (float(chance[place]), bool(opened[place]))
+                yield GateRow(task, seed, penalty, layer, head, *state, attention=attention)
 
     def _curve(self, result: ShardResult) -> Iterator[PruningRow]:
         """The metrics by the open heads, one row per seed, penalty and metric."""

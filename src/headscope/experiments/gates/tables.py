@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF
 from headscope.evidence import Int32, Table
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import PartSizes
@@ -23,6 +24,7 @@ class GateRow:
     task: str
     seed: Int32
     penalty: float
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32
     head: Int32
     chance: float

@@ -108,10 +108,11 @@ class Importance(CaseExperiment):
         bounds = np.quantile(means, [0.025, 0.975], axis=0)
         around = np.quantile(ranks, [0.025, 0.975], axis=0)
         normal = normalised(value[None], layers)[0]
+        named = [self.model.named(layer) for layer in range(layers)]
         return [
             ImportanceRow(
                 self.task.name,
-                place // heads,
+                named[place // heads][1],
                 place % heads,
                 float(value[place]),
                 float(bounds[0, place]),
@@ -121,6 +122,7 @@ class Importance(CaseExperiment):
                 int(around[0, place]),
                 int(around[1, place]),
                 len(self.cases),
+                attention=named[place // heads][0],
             )
             for place in range(layers * heads)
             if place % heads < self.model.head_counts[place // heads]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF
 from headscope.evidence import Int32, Table
 
 
@@ -18,6 +19,7 @@ class ImportanceRow:
     """
 
     task: str
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32
     head: Int32
     value: float

@@ -111,6 +111,7 @@ def look(model: Model | str | Path, text: str, pair: str | None = None) -> Look:
     from headscope.model.attention import MapWatcher
 
     model = model if isinstance(model, Model) else load(model)
+    model.check_one_stack("a look at one text")
     if not text.strip():
         raise HeadscopeError("the text is empty: there is nothing to look at")
     (pieces,) = model.encode([Example("text", text=text, pair=pair)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headscope._util.naming import SELF
 from headscope._util.progress import Progress
 from headscope.analyses import describe_class
 from headscope.corpus import BUCKETS, Corpus, bucket_of
@@ -91,6 +92,7 @@ class Probing(Experiment):
         if seeds < 1:
             raise HeadscopeError(f"probes are trained with at least 1 seed, not {seeds}")
         model.check_length(max_length)
+        model.check_one_stack("probes")
         model.check_even("probes")
         self.model, self.corpora, self.vectors = model, corpora, vectors
         self.seeds, self.labels, self.cache = seeds, labels, cache
@@ -176,7 +178,8 @@ class Probing(Experiment):
         about = describe_class(Probing)
         builder.add_statistics(self.name, about, use_statistics(results, shape), corpus, weights)
         builder.add_rows(PROBES, [*scores.probes(results, self.labels), *scores.baselines()])
-        builder.corpora[corpus, weights] = corpus_record(corpus, weights, texts, len(texts))
+        place = (corpus, weights, SELF)
+        builder.corpora[place] = corpus_record(*place, texts, len(texts))
         builder.summarise(ProbeSummary(counts))
         return builder
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import torch
 
 from headscope._util.atomic import explain_write_errors, write_text
-from headscope._util.naming import head_name
 from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError, ModelError
 from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, ScoreChange
@@ -119,7 +118,7 @@ class Pruning(Experiment):
             method=str(by),
             kept=total - len(gone),
             heads=total,
-            removed=[head_name(*pair) for pair in self.model.places_of(sorted(gone))],
+            removed=[self.model.head_name(*pair) for pair in self.model.places_of(sorted(gone))],
             difference=difference,
             parameters=(parameter_count(self.model), parameter_count(pruned)),
             speed=model_speedup(self.model, pruned, data.parts[TEST], data.cases[TEST]),

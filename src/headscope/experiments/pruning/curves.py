@@ -152,9 +152,11 @@ class PruningCurves:
         """After all work: in which order heads go."""
         for selection in self.selections:
             for draw, order in enumerate(self.orders(selection)):
-                pairs = self.data.model.places_of(order)
-                for place, (layer, head) in enumerate(pairs):
-                    yield RemovalRow(str(selection), draw, place, layer, head)
+                model = self.data.model
+                for place, (number, head) in enumerate(model.places_of(order)):
+                    attention, layer = model.named(number)
+                    row = (str(selection), draw, place, layer, head)
+                    yield RemovalRow(*row, attention=attention)
 
 
 def _order(selection: Selection) -> str:

@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope._util.naming import head_name
 from headscope._util.progress import NoProgress
 from headscope.experiments.ablation.compute import PREDICTIONS, Ablation
 from headscope.experiments.gates.schedule import Schedule
@@ -101,7 +100,7 @@ class HeadScorer:
 
     def ablation(self, gone: Sequence[int]) -> Floats:
         """What the metric loses without a head; among equals, how far predictions move."""
-        names = [head_name(*place) for place in self.model.places]
+        names = [self.model.head_name(*place) for place in self.model.places]
         experiment = Ablation(
             self.model, self.task, heads=names, how=Replacement.ZERO, max_length=self.max_length
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF
 from headscope.evidence import Int32, Table
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import PartSizes, ScoreChange
@@ -22,6 +23,7 @@ class RemovalRow:
     method: str
     draw: Int32
     place: Int32
+    attention: str = field(default=SELF, kw_only=True)
     layer: Int32
     head: Int32
 

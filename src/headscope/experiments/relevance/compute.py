@@ -118,12 +118,14 @@ class Relevance(CaseExperiment):
     def score_parts(self) -> list[ScoreParts]:
         """After all shards: layer by layer, where the score went."""
         layers = []
-        for layer, parts in enumerate(self.merged.columns[PARTS].sum(0)):
+        for number, parts in enumerate(self.merged.columns[PARTS].sum(0)):
             if not parts.any():  # it does not attend
                 continue
             lost = float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max())
             heads, residual, biases, epsilon = (parts[1:] / parts[0]).tolist()
-            layers.append(ScoreParts(layer, heads, residual, biases, epsilon, lost))
+            attention, layer = self.model.named(number)
+            went = (heads, residual, biases, epsilon, lost)
+            layers.append(ScoreParts(layer, *went, attention=attention))
         return layers
 
     def statistics(self) -> list[Statistic]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headscope._util.naming import SELF
 from headscope.runs import RunResults
 
 
@@ -17,6 +18,7 @@ class ScoreParts:
         lost: what is missing, relative to the largest part: an error of computation.
     """
 
+    attention: str = field(default=SELF, kw_only=True)
     layer: int
     heads: float
     residual: float

@@ -12,11 +12,12 @@ from headscope.analyses import Analysis, Inputs, choose, describe_class
 from headscope.corpus import Corpus
 from headscope.errors import HeadscopeError
 from headscope.experiments._shared.identity import data_record, model_record
+from headscope.experiments._shared.layouts import layout_of
 from headscope.experiments._shared.loss_gradients import Gradients
 from headscope.experiments.base import Experiment, versions
 from headscope.experiments.importance.compute import Importance
 from headscope.experiments.scan.gather import add_pass
-from headscope.experiments.scan.passes import forecast
+from headscope.experiments.scan.passes import forecast, together
 from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, reinitialise
@@ -60,11 +61,11 @@ class Scan(Experiment):
         models = [self.model]
         if settings.random_weights:
             models.append(reinitialise(self.model, settings.seed))
-        self.passes = [
+        self.groups = together(
             each for model in models for plan in self.plans for each in plan.passes(model)
-        ]
+        )
         if progress.visible:
-            progress.say(forecast(self.passes))
+            progress.say(forecast(self.groups))
         self.losses = [
             Importance(
                 self.model,
@@ -81,15 +82,17 @@ class Scan(Experiment):
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
         """Do every pass, follow every loss, and turn what they brought in into tables."""
         begun = time.perf_counter()
-        builder = ResultBuilder(self.model.uneven)
-        for number, each in enumerate(self.passes):
-            random = " (random weights)" if each.model.weights == "random" else ""
-            packed = " in windows" if each.inputs is Inputs.WINDOWS else ""
-            each.progress.begin(f"{each.corpus.name}{packed}{random}", each.survey.examples)
-            result = run(each.shards(), each.work, folder, number, each)
-            each.progress.end()
-            add_pass(builder, each, result)
-        for number, loss in enumerate(self.losses, len(self.passes)):
+        builder = ResultBuilder(layout_of(self.model))
+        for number, group in enumerate(self.groups):
+            lead = group.lead
+            random = " (random weights)" if lead.model.weights == "random" else ""
+            packed = " in windows" if lead.inputs is Inputs.WINDOWS else ""
+            lead.progress.begin(f"{lead.corpus.name}{packed}{random}", lead.survey.examples)
+            result = run(group.shards(), group.work, folder, number, group)
+            lead.progress.end()
+            for each in group.passes:
+                add_pass(builder, each, result)
+        for number, loss in enumerate(self.losses, len(self.groups)):
             loss.run_cases(folder, number, f"{loss.task.name}, gradients")
             builder.add_statistics(
                 Gradients.name,

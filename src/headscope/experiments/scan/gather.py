@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from headscope.evidence import BestHead, Exemplars, Layout, ShardResult
 from headscope.evidence.example_tables import ARCS, MAPS, ArcsRow, MapRow
 from headscope.experiments.scan import maps
 from headscope.experiments.scan.passes import Pass
+from headscope.model.attention import Kind
 from headscope.runs import CorpusRecord, ResultBuilder, WindowsRecord
 
 NOTHING_TO_COUNT = "there is nothing to count"
@@ -21,18 +23,33 @@ NOTHING_TO_COUNT = "there is nothing to count"
 def add_pass(builder: ResultBuilder, each: Pass, result: ShardResult) -> None:
     """Add what a pass brought in."""
     place = (each.corpus.name, each.model.weights)
-    analyses = each.restore(result)
+    analyses = each.restore(result, each.prefix)
     for analysis in analyses:
         statistics = list(analysis.statistics())
         about = describe_class(type(analysis))
-        best = builder.add_statistics(analysis.name, about, statistics, *place)
+        name = analysis.name
+        best = builder.add_statistics(name, about, statistics, *place, layout=each.layout)
         for statistic in statistics:
             if not statistic.tally.counts.any():
                 left_out = builder.left_out.setdefault(each.corpus.name, {})
-                left_out[f"{statistic.name} of {analysis.name}"] = NOTHING_TO_COUNT
-        builder.add_rows(ARCS, _arcs(analysis, best, result))
-        builder.add_declared(analysis.tables, analysis.table_rows(*place))
-    add_corpus(builder, each, place[1], result, analyses)
+                of = left_out_name(f"{statistic.name} of {name}", each.attention)
+                left_out[of] = NOTHING_TO_COUNT
+        builder.add_rows(ARCS, _arcs(analysis, best, result, each.prefix))
+        rows = analysis.table_rows(*place)
+        builder.add_declared(analysis.tables, (_of_kind(row, each.attention) for row in rows))
+    add_corpus(builder, each, place[1], result, analyses, prefix=each.prefix)
+
+
+def left_out_name(what: str, attention: Kind | None) -> str:
+    """What was left out, and of which kind of attention, where a model has several."""
+    return what if attention is None else f"{what} of {attention} attention"
+
+
+def _of_kind(row: Any, attention: Kind | None) -> Any:
+    """A row of an analysis that looked at one kind of attention."""
+    if attention is None or not hasattr(row, "attention"):
+        return row
+    return replace(row, attention=str(attention))
 
 
 def add_corpus(
@@ -49,7 +66,8 @@ def add_corpus(
     Args:
         prefix: what every name in the result starts with.
     """
-    place, survey = (each.corpus.name, weights), each.survey
+    attention = each.layout.attention
+    place, survey = (each.corpus.name, weights, attention), each.survey
     sizes = {
         name: getattr(survey, name) for name in ("examples", "pieces", "longest", "cut", "lost")
     }
@@ -61,8 +79,10 @@ def add_corpus(
             for analysis in analyses
         )
         labels = next(((one, store) for one, store in labelling if store is not None), None)
-        builder.add_rows(MAPS, _maps(stored, labels, each.layout, *place))
-        builder.corpora[place] = CorpusRecord(corpus=place[0], weights=place[1], **sizes)
+        builder.add_rows(MAPS, _maps(stored, labels, each.layout, *place[:2]))
+        corpus, _, attention = place
+        where = CorpusRecord(corpus=corpus, weights=weights, attention=attention, **sizes)
+        builder.corpora[place] = where
     if each.inputs is Inputs.WINDOWS:
         limit = each.settings.max_length or each.model.max_length
         windows = WindowsRecord(limit=limit, **sizes)
@@ -70,12 +90,13 @@ def add_corpus(
 
 
 def corpus_record(
-    corpus: str, weights: str, texts: Sequence[Pieces], examples: int
+    corpus: str, weights: str, attention: str, texts: Sequence[Pieces], examples: int
 ) -> CorpusRecord:
     """The sizes of texts that are at hand, for a number of examples."""
     return CorpusRecord(
         corpus=corpus,
         weights=weights,
+        attention=attention,
         examples=examples,
         pieces=sum(len(text) for text in texts),
         longest=max(len(text) for text in texts),
@@ -110,16 +131,20 @@ def _maps(
                 level,
                 label,
                 probability,
+                exemplar.record.get("queries"),
+                attention=layout.attention,
             )
 
 
-def _arcs(analysis: Analysis, best: list[BestHead], result: ShardResult) -> Iterator[ArcsRow]:
+def _arcs(
+    analysis: Analysis, best: list[BestHead], result: ShardResult, prefix: str
+) -> Iterator[ArcsRow]:
     """What the best heads of an analysis do on the examples of their group."""
     for row in best:
         if row.statistic != analysis.example_statistic:
             continue
         for name in analysis.example_groups(row.group):
-            for exemplar in result.exemplars.get(f"{analysis.name} {name}", ()):
+            for exemplar in result.exemplars.get(f"{prefix}{analysis.name} {name}", ()):
                 scene = analysis.render_example(exemplar, row)
                 yield ArcsRow(
                     corpus=row.corpus,
@@ -128,10 +153,12 @@ def _arcs(analysis: Analysis, best: list[BestHead], result: ShardResult) -> Iter
                     statistic=row.statistic,
                     group=row.group,
                     direction=row.direction,
+                    attention=row.attention,
                     layer=row.layer,
                     head=row.head,
                     example=scene.example,
                     words=list(scene.words),
+                    queries=list(scene.queries),
                     source=[arc.source for arc in scene.arcs],
                     gold=[list(arc.gold) for arc in scene.arcs],
                     drawn=[arc.drawn for arc in scene.arcs],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -12,9 +12,9 @@ from itertools import islice
 from headscope._util.progress import Progress, duration
 from headscope.analyses import Analysis, Inputs, Needs
 from headscope.corpus import (
-    BUCKETS,
     Corpus,
     Example,
+    PairedPieces,
     Pieces,
     Survey,
     frequencies_from,
@@ -24,10 +24,11 @@ from headscope.corpus import (
 )
 from headscope.errors import InputError
 from headscope.evidence import Layout, ShardResult
+from headscope.experiments._shared.layouts import layout_of
 from headscope.experiments.scan.maps import MAPS, Maps
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, WorkItems, map_parallel, replicas_of
-from headscope.model.attention import Watcher
+from headscope.model.attention import Kind, Watcher, of_kind
 
 SAMPLE = 8
 """Texts that are tried to tell how long a pass will take."""
@@ -41,8 +42,14 @@ def survey(
     progress: Progress,
     *,
     inputs: Inputs = Inputs.TEXTS,
+    attention: Kind | None = None,
 ) -> Survey:
-    """One look over a corpus before the model sees it: sizes, annotation, facts, bad input."""
+    """One look over a corpus before the model sees it: sizes, annotation, facts, bad input.
+
+    Args:
+        attention: which of the two texts it is of, in a model with an encoder and a decoder: that
+            which is looked at.
+    """
     surveyed = Survey(settings.conventions)
     counting = any(Needs.FREQUENCIES in kind.needs for kind in kinds)
     if counting:
@@ -53,11 +60,12 @@ def survey(
     }
     surveyed.facts = {name: facts for name, facts in asked.items() if facts is not None}
     for shard in shards(model, corpus, settings, inputs):
-        for pieces in shard:
-            model.check_not_truncated(pieces, settings.max_length, corpus.paths[0])
+        texts = sides_of(shard, attention)
+        for whole, pieces in zip(shard, texts, strict=True):
+            model.check_not_truncated(whole, settings.max_length, corpus.paths[0])
             if counting:
                 surveyed.frequencies.count(pieces.words)
-        surveyed.count(shard)
+        surveyed.count(texts, kept=shard)
     if not surveyed.examples:
         chosen = f" with a document like {corpus.documents!r}" if corpus.documents else ""
         raise InputError(f"no examples{chosen} in it", corpus.paths[0])
@@ -90,9 +98,20 @@ def windows(model: Model, corpus: Corpus, settings: Settings) -> Iterator[Exampl
     return pack(sentences, limit - model.num_special_tokens)
 
 
+def sides_of(shard: list[Pieces], attention: Kind | None) -> list[Pieces]:
+    """The texts of a shard that a kind of attention looks at: of a decoder the translations."""
+    if attention is not Kind.DECODER:
+        return shard
+    return [text.target if isinstance(text, PairedPieces) else text for text in shard]
+
+
 @dataclass
 class Pass:
-    """One model over one corpus."""
+    """One model over one corpus.
+
+    Attributes:
+        attention: the kind of attention that it is about, in a model with an encoder and a decoder.
+    """
 
     model: Model
     corpus: Corpus
@@ -101,6 +120,12 @@ class Pass:
     settings: Settings
     progress: Progress
     inputs: Inputs = Inputs.TEXTS
+    attention: Kind | None = None
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its results start with."""
+        return f"{self.attention} " if self.attention else ""
 
     def shards(self) -> Iterator[list[Pieces]]:
         """The inputs, so many at a time."""
@@ -111,7 +136,7 @@ class Pass:
     @property
     def layout(self) -> Layout:
         """How tallies are laid out."""
-        return Layout(BUCKETS, self.model.layers, self.model.heads, self.model.uneven)
+        return layout_of(self.model, self.attention)
 
     def start(self) -> list[Analysis]:
         """The analyses with empty tallies."""
@@ -121,13 +146,6 @@ class Pass:
     def skip(self, result: ShardResult) -> None:
         """Count what an earlier process did as done."""
         self.progress.advance(result.counts["examples"])
-
-    def work(self, shard: list[Pieces]) -> ShardResult:
-        """Watch the model read one shard."""
-        result = ShardResult()
-        for part in map_parallel(self.replicas, self.batches(shard), self._read):
-            result.merge(part)
-        return result
 
     @cached_property
     def replicas(self) -> list[Model]:
@@ -140,19 +158,7 @@ class Pass:
 
     def _places(self, texts: list[Pieces]) -> list[list[int]]:
         padded = not self.model.adapter.depends_on_padding
-        return plan_batches([len(text) for text in texts], self.settings.budget, padded=padded)
-
-    def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> ShardResult:
-        """Watch a model read some batches."""
-        shard = [pieces for texts in batches.items for pieces in texts]
-        watching = Watching(self, shard)
-        with model.watch(*watching.watchers, norm_weighted=self.settings.norm_weighted) as tap:
-            for texts in batches:
-                tap.forward(model.batch(texts))
-                self.progress.advance(len(texts))
-        result = watching.collect()
-        result.counts["examples"] = len(shard)
-        return result
+        return plan_batches([text.size for text in texts], self.settings.budget, padded=padded)
 
     def restore(self, result: ShardResult, prefix: str = "") -> list[Analysis]:
         """The analyses with the tallies of a result restored."""
@@ -163,33 +169,89 @@ class Pass:
             analysis.restore({name: result.tallies[key] for name, key in keys.items()})
         return analyses
 
+
+@dataclass
+class Together:
+    """Passes of one model over one corpus that are made at once: one for each kind of attention."""
+
+    passes: list[Pass]
+
+    @property
+    def lead(self) -> Pass:
+        """One of them, for what all have in common."""
+        return self.passes[0]
+
+    def shards(self) -> Iterator[list[Pieces]]:
+        """The inputs, so many at a time."""
+        return self.lead.shards()
+
+    def skip(self, result: ShardResult) -> None:
+        """Count what an earlier process did as done."""
+        self.lead.skip(result)
+
+    def work(self, shard: list[Pieces]) -> ShardResult:
+        """Watch the model read one shard."""
+        result = ShardResult()
+        for part in map_parallel(self.lead.replicas, self.lead.batches(shard), self._read):
+            result.merge(part)
+        return result
+
+    def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> ShardResult:
+        """Watch a model read some batches."""
+        shard = [pieces for texts in batches.items for pieces in texts]
+        watching = [Watching(each, shard) for each in self.passes]
+        watchers = [watcher for some in watching for watcher in some.watchers]
+        weighted = self.lead.settings.norm_weighted
+        with model.watch(*watchers, norm_weighted=weighted) as tap:
+            for texts in batches:
+                tap.forward(model.batch(texts))
+                self.lead.progress.advance(len(texts))
+        result = ShardResult()
+        for each, some in zip(self.passes, watching, strict=True):
+            result.merge(some.collect(each.prefix))
+        result.counts["examples"] = len(shard)
+        return result
+
     def seconds(self) -> float:
         """How long one reader would take, from a few texts spread over the first shard."""
+        lead = self.lead
         shard = next(self.shards())
         sample = shard[:: math.ceil(len(shard) / SAMPLE)]
-        batches = self._places(sample)
-        weighted = self.settings.norm_weighted
-        with self.model.watch(*self.start(), norm_weighted=weighted) as tap:
-            tap.forward(self.model.batch([sample[place] for place in batches[0]]))  # warm up
+        batches, weighted = lead.batches(sample), lead.settings.norm_weighted
+        watchers = [of_kind(one, each.attention) for each in self.passes for one in each.start()]
+        with lead.model.watch(*watchers, norm_weighted=weighted) as tap:
+            tap.forward(lead.model.batch(batches[0]))  # warm up
             begin = time.perf_counter()
-            for places in batches:
-                tap.forward(self.model.batch([sample[place] for place in places]))
+            for texts in batches:
+                tap.forward(lead.model.batch(texts))
             taken = time.perf_counter() - begin
-        return taken / sum(len(pieces) for pieces in sample) * self.survey.pieces
+        return taken / len(sample) * lead.survey.examples
+
+
+def together(passes: Iterable[Pass]) -> list[Together]:
+    """Those of some passes that can be made at once, together."""
+    groups: dict[tuple[int, str, Inputs], list[Pass]] = {}
+    for each in passes:
+        key = (id(each.model), each.corpus.name, each.inputs)
+        groups.setdefault(key, []).append(each)
+    return [Together(group) for group in groups.values()]
 
 
 class Watching:
     """The analyses of a pass at work on one shard."""
 
     def __init__(self, each: Pass, shard: list[Pieces]) -> None:
-        self.model, self.analyses, self.maps = each.model, each.start(), Maps(shard)
+        texts = sides_of(shard, each.attention)
+        self.model, self.analyses, self.maps = each.model, each.start(), Maps(texts)
+        self.attention = each.attention
         for analysis in self.analyses:
-            analysis.begin_shard(shard)
+            analysis.begin_shard(texts)
 
     @property
     def watchers(self) -> list[Watcher]:
         """All who ask for something."""
-        return [*self.analyses, self.maps]
+        every: list[Watcher] = [*self.analyses, self.maps]
+        return [of_kind(one, self.attention) for one in every]
 
     def collect(self, prefix: str = "") -> ShardResult:
         """Collect the tallies and exemplars of all analyses; `prefix` starts every name."""
@@ -203,11 +265,11 @@ class Watching:
         return result
 
 
-def forecast(passes: list[Pass]) -> str:
+def forecast(groups: list[Together]) -> str:
     """What will be done and how long it will take, said beforehand."""
-    first = passes[0]
-    texts = sum(each.survey.examples for each in passes)
-    pieces = sum(each.survey.pieces for each in passes)
-    seconds = sum(each.seconds() for each in passes)
-    shape = f"{first.model.layers} x {first.model.heads} heads of {first.model.name}"
+    model = groups[0].lead.model
+    texts = sum(each.lead.survey.examples for each in groups)
+    pieces = sum(each.lead.survey.pieces for each in groups)
+    seconds = sum(each.seconds() for each in groups)
+    shape = f"{model.layers} x {model.heads} heads of {model.name}"
     return f"{shape} on {texts:,} texts ({pieces:,} pieces): about {duration(seconds)}"

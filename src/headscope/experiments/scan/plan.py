@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from headscope._util.progress import Progress
 from headscope.analyses import Analysis, Inputs, Needs
 from headscope.corpus import Corpus, Survey, repeated_tokens
 from headscope.corpus.readers import readers
 from headscope.errors import HeadscopeError
+from headscope.experiments.scan.gather import left_out_name
 from headscope.experiments.scan.passes import Pass, survey
 from headscope.experiments.scan.settings import BY_NORM, Settings
 from headscope.model import Model
+from headscope.model.attention import Kind
+
+NO_TRANSLATIONS = "the corpus has no translations (read it as parallel:FILE, or see --generate)"
 
 
 def check(model: Model, corpora: list[Corpus], settings: Settings) -> None:
@@ -32,24 +37,39 @@ def check(model: Model, corpora: list[Corpus], settings: Settings) -> None:
 
 
 @dataclass
+class Part:
+    """Analyses that are done on the same inputs, with the survey of these.
+
+    Attributes:
+        attention: the kind that they watch, in a model with an encoder and a decoder.
+    """
+
+    inputs: Inputs
+    kinds: list[type[Analysis]]
+    survey: Survey
+    attention: Kind | None = None
+
+
+@dataclass
 class Plan:
     """What will be done with one corpus.
 
     Attributes:
-        parts: the analyses of each kind of input, with the survey of these inputs.
         left_out: analyses, or parts of them, that cannot be done, and why.
     """
 
     corpus: Corpus
-    parts: dict[Inputs, tuple[list[type[Analysis]], Survey]]
+    parts: list[Part]
     left_out: dict[str, str]
     settings: Settings
     progress: Progress
 
     def passes(self, model: Model) -> Iterator[Pass]:
         """The passes of a model over the corpus."""
-        for inputs, (kinds, surveyed) in self.parts.items():
-            yield Pass(model, self.corpus, surveyed, kinds, self.settings, self.progress, inputs)
+        how = (self.settings, self.progress)
+        for part in self.parts:
+            what = (part.survey, part.kinds)
+            yield Pass(model, self.corpus, *what, *how, part.inputs, part.attention)
 
 
 def make_plans(
@@ -62,7 +82,7 @@ def make_plans(
     """What will be done with each corpus, after a survey of all of them."""
     plans = [_plan(model, corpus, kinds, settings, progress) for corpus in corpora]
     if repeated := _of(kinds, Inputs.REPEATED):
-        if model.causal:
+        if model.causal and not model.attentions:
             plans.append(_repeated(model, repeated, settings, progress))
         else:
             plans[0].left_out |= {kind.name: "it is for decoders" for kind in repeated}
@@ -77,7 +97,7 @@ def _repeated(
     longest = settings.max_length or model.max_length
     surveyed.count(repeated_tokens(model.tokenizer, longest, settings.seed))
     tokens = Corpus("repeated tokens", (), readers()["text"])
-    return Plan(tokens, {Inputs.REPEATED: (kinds, surveyed)}, {}, settings, progress)
+    return Plan(tokens, [Part(Inputs.REPEATED, kinds, surveyed)], {}, settings, progress)
 
 
 def _plan(
@@ -88,29 +108,72 @@ def _plan(
     progress: Progress,
 ) -> Plan:
     """Survey a corpus and keep the analyses that its annotation allows."""
-    texts = survey(model, corpus, _of(kinds, Inputs.TEXTS), settings, progress)
-    missing = {kind: reason for kind in kinds if (reason := _missing(kind, texts, model))}
-    possible = [kind for kind in kinds if kind not in missing]
-    parts = {}
-    if _of(possible, Inputs.TEXTS):
-        parts[Inputs.TEXTS] = (_of(possible, Inputs.TEXTS), texts)
-    if across := _of(possible, Inputs.WINDOWS):
-        windows = survey(model, corpus, across, settings, progress, inputs=Inputs.WINDOWS)
-        parts[Inputs.WINDOWS] = (across, windows)
-    left_out = {kind.name: reason for kind, reason in missing.items()}
-    for kind in possible:
+    plan = Plan(corpus, [], {}, settings, progress)
+    if model.attentions:
+        for attention in Kind:
+            _plan_attention(plan, model, kinds, attention)
+    else:
+        texts = survey(model, corpus, _of(kinds, Inputs.TEXTS), settings, progress)
+        possible = _possible(plan, model, kinds, texts)
+        if _of(possible, Inputs.TEXTS):
+            plan.parts.append(Part(Inputs.TEXTS, _of(possible, Inputs.TEXTS), texts))
+        if across := _of(possible, Inputs.WINDOWS):
+            windows = survey(model, corpus, across, settings, progress, inputs=Inputs.WINDOWS)
+            plan.parts.append(Part(Inputs.WINDOWS, across, windows))
+    if plan.left_out:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in plan.left_out.items())
+        progress.say(f"{corpus.name}: left out {reasons}")
+    return plan
+
+
+def _plan_attention(plan: Plan, model: Model, kinds: list[type[Analysis]], attention: Kind) -> None:
+    """Plan what is done with one kind of attention of a model with an encoder and a decoder."""
+    if attention in model.missing:
+        plan.left_out[f"{attention} attention"] = model.missing[attention]
+        return
+    if attention is not Kind.ENCODER and not _translated(plan.corpus):
+        plan.left_out[f"{attention} attention"] = NO_TRANSLATIONS
+        return
+    for kind in _of(kinds, Inputs.WINDOWS):
+        plan.left_out[left_out_name(kind.name, attention)] = "it needs whole documents as one text"
+    kinds = _of(kinds, Inputs.TEXTS)
+    how = (plan.settings, plan.progress)
+    texts = survey(model, plan.corpus, kinds, *how, attention=attention)
+    if possible := _possible(plan, model, kinds, texts, attention):
+        plan.parts.append(Part(Inputs.TEXTS, possible, texts, attention))
+
+
+def _translated(corpus: Corpus) -> bool:
+    """Whether its texts have translations, which a decoder is to say."""
+    return any(example.translation is not None for example in islice(corpus, 1))
+
+
+def _possible(
+    plan: Plan,
+    model: Model,
+    kinds: list[type[Analysis]],
+    texts: Survey,
+    attention: Kind | None = None,
+) -> list[type[Analysis]]:
+    """The analyses that can be done; the others are left out of the plan with a reason."""
+    possible = []
+    for kind in kinds:
+        if reason := _missing(kind, texts, model, attention):
+            plan.left_out[left_out_name(kind.name, attention)] = reason
+            continue
+        possible.append(kind)
         for annotation, part in kind.optional_annotation.items():
             if not texts.annotated[annotation]:
-                left_out[f"{kind.name} of {part}"] = f"the corpus has no {annotation}"
-    if left_out:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        progress.say(f"{corpus.name}: left out {reasons}")
-    return Plan(corpus, parts, left_out, settings, progress)
+                name = left_out_name(f"{kind.name} of {part}", attention)
+                plan.left_out[name] = f"the corpus has no {annotation}"
+    return possible
 
 
-def _missing(kind: type[Analysis], texts: Survey, model: Model) -> str | None:
+def _missing(
+    kind: type[Analysis], texts: Survey, model: Model, attention: Kind | None
+) -> str | None:
     """Why an analysis cannot be done on a corpus."""
-    if model.kind not in kind.kinds:
+    if (attention or model.kind) not in kind.kinds:
         return f"it is for {' and '.join(sorted(kind.kinds))} attention"
     if Needs.VALUES in kind.needs and not model.exposes_values:
         return f"the value vectors of {model.name} are not where headscope would find them"

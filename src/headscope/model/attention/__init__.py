@@ -15,7 +15,7 @@ from headscope.model.attention.requests import (
 )
 from headscope.model.attention.seen import Best, Seen
 from headscope.model.attention.view import View, Visible, in_band
-from headscope.model.attention.watchers import MapWatcher, Watcher
+from headscope.model.attention.watchers import MapWatcher, OfKind, Watcher, of_kind
 
 __all__ = [
     "ANY",
@@ -31,6 +31,7 @@ __all__ = [
     "MapWatcher",
     "Mass",
     "Norms",
+    "OfKind",
     "Received",
     "Request",
     "Rows",
@@ -42,4 +43,5 @@ __all__ = [
     "WholeMaps",
     "answer",
     "in_band",
+    "of_kind",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from headscope.model.attention.kinds import Kind
 from headscope.model.attention.places import Rows
 from headscope.model.attention.request import Request
 from headscope.model.attention.seen import Seen
@@ -22,6 +23,26 @@ class Watcher(Protocol):
 
     def observe(self, seen: Seen) -> None:
         """Take what was seen at one site."""
+
+
+class OfKind:
+    """A watcher of one kind of attention in a model that has several."""
+
+    def __init__(self, watcher: Watcher, kind: Kind) -> None:
+        self.watcher, self.kind = watcher, kind
+
+    def ask(self, view: View) -> dict[str, Request]:
+        """What the watcher asks of its kind; nothing of others."""
+        return self.watcher.ask(view) if view.kind is self.kind else {}
+
+    def observe(self, seen: Seen) -> None:
+        """Hand on what was seen."""
+        self.watcher.observe(seen)
+
+
+def of_kind(watcher: Watcher, kind: Kind | None) -> Watcher:
+    """A watcher of one kind of attention; None: of all that there is."""
+    return watcher if kind is None else OfKind(watcher, kind)
 
 
 class MapWatcher:

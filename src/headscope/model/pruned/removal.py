@@ -18,7 +18,7 @@ def remove(model: Model, heads: HeadNames, means: Tensor | None = None) -> Model
 
     Args:
         heads: `"L3.H4"`, `"L3"` for a layer, several separated by commas or in a list, or
-            (layer, head) pairs.
+            (layer, head) pairs; `"cross L3.H4"` in a model with an encoder and a decoder.
         means: (layer, head, size) mean output of each head (see `mean_outputs`). It is folded into
             the bias of the output projection, so that the mean replaces the head instead of zero.
 
@@ -26,7 +26,7 @@ def remove(model: Model, heads: HeadNames, means: Tensor | None = None) -> Model
     >>> remove(load("minilm"), "L3.H4,L5")
     minilm: bert, 6 layers, 59 of 72 heads, at most 512 tokens
     """
-    removed = parse_heads(heads, model.head_counts)
+    removed = parse_heads(heads, model.head_counts, model.attentions)
     check_intact(model.network)
     remaining = tuple(
         tuple(head for head in range(heads) if head not in removed.get(layer, ()))
