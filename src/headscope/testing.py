@@ -200,7 +200,7 @@ def _value_problems(results: RunResults) -> Iterator[str]:
     for row in rows:
         numbers = [row.value, row.baseline or 0.0]
         number = f"{row.statistic} {row.group}" if row.group else row.statistic
-        where = f"{number} of {head_name(row.layer, row.head)}"
+        where = f"{number} of {head_name(row.layer, row.head, row.attention)}"
         if not all(math.isfinite(number) for number in numbers):
             yield f"{where} is not finite"
             return

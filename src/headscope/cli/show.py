@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headscope._util.naming import head_name
 from headscope._util.printable import printable
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ def role_data(results: list[RunResults]) -> list[dict[str, Any]]:
             "model": view.model.name,
             "corpus": view.corpus,
             "weights": view.weights,
-            "head": head_name(*role.place),
+            "head": role.row.name,
             "role": role.rule.name,
             "threshold": role.rule.threshold,
             "source": role.rule.source,

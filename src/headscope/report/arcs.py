@@ -13,6 +13,8 @@ GAP = 14
 LEVEL = 9
 """Height of an arc for each word that it spans."""
 TALLEST = 12
+APART = 74
+"""Between two sentences that are linked, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,16 @@ class Curve:
 
 @dataclass(frozen=True)
 class Picture:
-    """A sentence as a drawing."""
+    """A sentence, or two, as a drawing.
+
+    Attributes:
+        words: where each stands (its middle, its line), and the word.
+    """
 
     example: str
     width: float
     height: float
-    line: float
-    words: list[tuple[float, str]]
+    words: list[tuple[float, float, str]]
     curves: list[Curve]
     right: int
     asked: int
@@ -47,6 +52,8 @@ class Picture:
 
 def picture(row: ArcsRow) -> Picture:
     """Draw a row of arcs.parquet."""
+    if row.queries:
+        return _two_sentences(row)
     middles, width = _places(row.words)
     pairs = list(zip(row.source, row.gold, row.drawn, row.right, strict=True))
     spans = [abs(s - end) for s, gold, drawn, _ in pairs for end in (*gold, drawn) if end >= 0]
@@ -62,11 +69,33 @@ def picture(row: ArcsRow) -> Picture:
             title = f"head ({kind}): {words[source]} and {words[drawn]}"
             curves.append(Curve(_arc(middles, source, drawn, reach, up=False), kind, title))
     beyond = sum(drawn < 0 for _, _, drawn, _ in pairs)
-    placed = list(zip(middles, words, strict=True))
+    placed = [(middle, reach + 17, word) for middle, word in zip(middles, words, strict=True)]
     height = 2 * reach + 26
-    line = reach + 17
     hits = sum(row.right)
-    return Picture(row.example, width, height, line, placed, curves, hits, len(pairs), beyond)
+    return Picture(row.example, width, height, placed, curves, hits, len(pairs), beyond)
+
+
+def _two_sentences(row: ArcsRow) -> Picture:
+    """The text that is looked at above, the text that looks below, links as lines between them."""
+    (above, wide), (below, wider) = _places(row.words), _places(row.queries)
+    top, bottom = 24, 24 + APART
+    curves = []
+    for source, gold, drawn, right in zip(row.source, row.gold, row.drawn, row.right, strict=True):
+        for end in gold:
+            title = f"annotation: {row.queries[source]} and {row.words[end]}"
+            path = f"M{below[source] - 3:.1f} {bottom}L{above[end] - 3:.1f} {top}"
+            curves.append(Curve(path, "gold", title))
+        if drawn >= 0:
+            kind = "right" if right else "wrong"
+            title = f"head ({kind}): {row.queries[source]} and {row.words[drawn]}"
+            path = f"M{below[source] + 1:.1f} {bottom}L{above[drawn] + 1:.1f} {top}"
+            curves.append(Curve(path, kind, title))
+    placed = [(middle, 17.0, word) for middle, word in zip(above, row.words, strict=True)]
+    line = bottom + 15.0
+    placed += [(middle, line, word) for middle, word in zip(below, row.queries, strict=True)]
+    beyond = sum(drawn < 0 for drawn in row.drawn)
+    size = (max(wide, wider), line + 9)
+    return Picture(row.example, *size, placed, curves, sum(row.right), len(row.source), beyond)
 
 
 def _places(words: list[str]) -> tuple[list[float], float]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 
-from headscope._util.naming import head_name
+from headscope._util.naming import SELF, head_name
 from headscope.evidence import HeadRow, Unit
 
 Datum: TypeAlias = dict[str, Any]
@@ -49,7 +49,9 @@ class Chart:
         }
 
 
-def datum(layer: int | None, head: int | None, value: float, **extra: object) -> Datum:
+def datum(
+    layer: int | None, head: int | None, value: float, attention: str = SELF, **extra: object
+) -> Datum:
     """The data of one head or layer; what is None is left out.
 
     >>> datum(2, 3, 0.5, low=0.4, high=0.6, baseline=None)["name"]
@@ -57,13 +59,14 @@ def datum(layer: int | None, head: int | None, value: float, **extra: object) ->
     """
     columns = {"layer": layer, "head": head, "value": value} | extra
     known = {name: item for name, item in columns.items() if item is not None}
-    return known | {"name": head_name(layer, head)}
+    return known | {"name": head_name(layer, head, attention)}
 
 
 def head_datum(row: HeadRow, **extra: object) -> Datum:
     """The data of a number of heads.parquet."""
-    evidence = {"low": row.low, "high": row.high, "baseline": row.baseline, "n": row.n}
-    return datum(row.layer, row.head, row.value, group=row.group, **evidence, **extra)
+    evidence: Datum = {"low": row.low, "high": row.high, "baseline": row.baseline, "n": row.n}
+    place = (row.layer, row.head, row.value, row.attention)
+    return datum(*place, **evidence | {"group": row.group} | extra)
 
 
 def _tooltip(unit: Unit) -> list[alt.Tooltip]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from headscope._util.naming import head_name
 from headscope.report.catalogue import load_sections, role_rules
 from headscope.report.head_roles import HeadRole
 from headscope.report.sections import Place, card_lines
@@ -23,19 +22,16 @@ class Card:
     """What is known of a head.
 
     Attributes:
+        name: as a head is written.
         roles: their names.
         does: sentences on what it does; elsewhere: on what all runs say of it.
     """
 
     place: Place
+    name: str
     roles: list[str] = field(default_factory=list)
     does: list[str] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """As a head is written."""
-        return head_name(*self.place)
 
     @property
     def title(self) -> str:
@@ -51,11 +47,10 @@ class Card:
 def head_cards(view: CorpusView, results: list[RunResults]) -> dict[str, Card]:
     """The cards of all heads of a view, by name."""
     load_sections()
-    model = view.model
     cards = {
-        (layer, head): Card((layer, head))
-        for layer in range(model.layers)
-        for head in range(model.heads)
+        (layer, head): Card((layer, head), view.name((layer, head)))
+        for layer, heads in enumerate(view.head_counts)
+        for head in range(heads)
     }
     for role in view.roles:
         card = cards[role.place]
@@ -73,7 +68,7 @@ def runs_of(view: CorpusView, results: list[RunResults]) -> list[RunResults]:
     """The runs that say something of the heads of a view: those of the same model."""
     if view.weights == "random":
         return []
-    return [run for run in results if run.record.study.is_of(view.model)]
+    return [run.of(view.attention) for run in results if run.record.study.is_of(view.model)]
 
 
 def striking_cards(view: CorpusView, cards: dict[str, Card]) -> list[Card]:
@@ -88,7 +83,7 @@ def striking_cards(view: CorpusView, cards: dict[str, Card]) -> list[Card]:
     for turn in range(max((len(roles) for roles in by_rule.values()), default=0)):
         for _, rule in role_rules():
             if turn < len(by_rule[rule.name]):
-                name = head_name(*by_rule[rule.name][turn].place)
+                name = by_rule[rule.name][turn].row.name
                 chosen += [] if name in chosen else [name]
     return [cards[name] for name in chosen[:STRIKING]]
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope._util.naming import head_name
 from headscope.evidence import HEADS, HeadRow, RoleRule
 from headscope.evidence.interval import ALPHA, benjamini_hochberg
 from headscope.evidence.role_rule import ANY
@@ -108,7 +107,8 @@ def _is_about(rule: RoleRule, row: HeadRow) -> bool:
 def _freedom(results: RunResults, corpus: str, weights: str) -> float:
     """The degrees of freedom of intervals on a corpus: its groups of documents, less one."""
     for record in results.record.corpora:
-        if (record.corpus, record.weights) == (corpus, weights):
+        place = (record.corpus, record.weights, record.attention)
+        if place == (corpus, weights, results.attention):
             return float(max(1, record.buckets - 1))
     return float("inf")
 
@@ -161,5 +161,5 @@ def labels(roles: list[HeadRole]) -> list[Label]:
     """Roles by name and head."""
     earned: dict[tuple[str, str], list[str]] = {}
     for role in roles:
-        earned.setdefault((role.rule.name, head_name(*role.place)), []).append(role.what)
+        earned.setdefault((role.rule.name, role.row.name), []).append(role.what)
     return [Label(name, head, tuple(reasons)) for (name, head), reasons in earned.items()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from headscope._util.naming import head_name
 from headscope.report.catalogue import load_sections, role_rules
 from headscope.report.head_cards import runs_of
 from headscope.report.sections import Section, summary_lines
@@ -24,15 +23,21 @@ def model_summary(view: CorpusView, results: list[RunResults]) -> Section | None
     if not view.roles and not lines:
         return None
     model = view.model
-    total = model.layers * model.heads
+    total = sum(view.head_counts)
     with_role = {role.place for role in view.roles}
     text = [
-        f"{len(with_role)} of {total} heads of {model.name} have a role on {view.corpus}, by rules "
+        f"{len(with_role)} of {total} heads of {model.name} have a role on {view.corpus}"
+        f"{view.results.of_attention}, by rules "
         "whose thresholds are tested after correction; a head may have several.",
         *lines,
     ]
     columns = ("role", "heads", "in layers", "the clearest", "threshold set by")
-    return Section(f"{model.name} in short", text, columns=columns, rows=list(_roles(view)))
+    return Section(
+        f"{model.name} in short{view.results.of_attention}",
+        text,
+        columns=columns,
+        rows=list(_roles(view)),
+    )
 
 
 def _roles(view: CorpusView) -> Iterator[tuple[str, ...]]:
@@ -45,6 +50,6 @@ def _roles(view: CorpusView) -> Iterator[tuple[str, ...]]:
         for layer, _ in places:
             layers[layer] += 1
         where = ", ".join(f"L{layer}: {count}" for layer, count in sorted(layers.items()))
-        clearest = ", ".join(head_name(*place) for place in places[:LISTED])
+        clearest = ", ".join(view.name(place) for place in places[:LISTED])
         least = f"{rule.source} ({rule.threshold:g})"
         yield rule.name, f"{len(places)}", where, clearest, least

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headscope._util.naming import head_name
 from headscope.evidence import BEST, BestHead, Unit
 from headscope.runs import RunResults
 from headscope.runs.record import AnalysisRecord, Record, StatisticRecord
@@ -27,7 +26,7 @@ class Line:
         """What the head does, the head, its value, interval, baseline."""
         return (
             self.text,
-            head_name(self.row.layer, self.row.head),
+            self.row.name,
             self.unit.number(self.row.value),
             self.row.interval(self.unit),
             self.unit.number(self.row.baseline),

@@ -19,9 +19,11 @@ def text_tables(results: RunResults) -> Iterator[TextTable]:
     name = results.record.study.model.name
     for record in results.record.corpora:
         if record.weights in ("trained", "tuned"):
-            lines = striking(results, record.corpus, record.weights)
+            part = results.of(record.attention)
+            lines = striking(part, record.corpus, record.weights)
             if lines:
-                yield f"{name} on {record.corpus}", COLUMNS, [line.cells for line in lines]
+                title = f"{name} on {record.corpus}{part.of_attention}"
+                yield title, COLUMNS, [line.cells for line in lines]
     for sections in run_sections.functions:
         for section in sections([results]):
             if section.rows:

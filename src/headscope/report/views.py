@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headscope._util.naming import head_name
+from headscope._util.naming import SELF, head_name
 from headscope.evidence import HEADS, HeadRow, Unit
 from headscope.evidence.example_tables import ARCS, MAPS
 from headscope.report.arcs import Picture, picture
@@ -40,11 +40,12 @@ class Headline:
 
 @dataclass(frozen=True)
 class CorpusView:
-    """One model, with trained or random weights, on one corpus."""
+    """One model, with trained or random weights, on one corpus; one kind of its attention."""
 
     results: RunResults
     corpus: str
     weights: str
+    attention: str = SELF
 
     @property
     def model(self) -> ModelRecord:
@@ -56,7 +57,17 @@ class CorpusView:
     def title(self) -> str:
         """The model and the corpus in words."""
         random = " with random weights" if self.weights == RANDOM else ""
-        return f"{self.model.name}{random} on {self.corpus}"
+        of = "" if self.attention == SELF else f", {self.attention} attention"
+        return f"{self.model.name}{random} on {self.corpus}{of}"
+
+    @property
+    def head_counts(self) -> list[int]:
+        """The number of heads of every layer."""
+        return self.model.head_counts(self.attention)
+
+    def name(self, place: tuple[int, int]) -> str:
+        """The name of the head at a layer and number."""
+        return head_name(*place, self.attention)
 
     @cached_property
     def corpus_record(self) -> CorpusRecord:
@@ -64,7 +75,8 @@ class CorpusView:
         return next(
             record
             for record in self.results.record.corpora
-            if (record.corpus, record.weights) == (self.corpus, self.weights)
+            if (record.corpus, record.weights, record.attention)
+            == (self.corpus, self.weights, self.attention)
         )
 
     @cached_property
@@ -131,7 +143,11 @@ class CorpusView:
     @property
     def left_out(self) -> dict[str, str]:
         """Analyses that the corpus does not allow, and why."""
-        return self.results.record.left_out.get(self.corpus, {})
+        every = self.results.record.left_out.get(self.corpus, {})
+        if self.attention == SELF:
+            return every
+        of = f" of {self.attention} attention"
+        return {name.removesuffix(of): why for name, why in every.items() if name.endswith(of)}
 
     def section(self, analysis: str) -> Section | None:
         """What an analysis has to show besides numbers per head."""
@@ -146,7 +162,7 @@ class CorpusView:
         place = {"corpus": self.corpus, "weights": self.weights, "analysis": analysis}
         pictures: dict[str, list[Picture]] = defaultdict(list)
         for row in self.results.rows(ARCS, **place):
-            words = (head_name(row.layer, row.head), row.group, row.direction)
+            words = (head_name(row.layer, row.head, row.attention), row.group, row.direction)
             pictures[" ".join(word for word in words if word)].append(picture(row))
         return list(pictures.items())
 
@@ -217,7 +233,7 @@ class CorpusView:
         heads: dict[str, dict[str, Any]] = {}
         for place, line in enumerate(self.headlines):
             for row in self.of(line):
-                name = head_name(row.layer, row.head)
+                name = head_name(row.layer, row.head, row.attention)
                 empty = {"name": name, "layer": row.layer, "head": row.head}
                 empty |= {"labels": ", ".join(reasons[name])}
                 cells = heads.setdefault(name, empty | {"cells": [None] * len(self.headlines)})
@@ -235,9 +251,13 @@ class CorpusView:
         texts: dict[str, dict[str, Any]] = {}
         for row in self.results.rows(MAPS, corpus=self.corpus, weights=self.weights):
             text = texts.setdefault(
-                row.example, {"id": row.example, "tokens": row.tokens, "maps": {}}
+                row.example,
+                {"id": row.example, "tokens": row.tokens, "maps": {}}
+                | ({"queries": row.queries} if row.queries else {}),
             )
-            text["maps"][head_name(row.layer, row.head)] = base64.b64encode(row.map).decode()
+            text["maps"][head_name(row.layer, row.head, row.attention)] = base64.b64encode(
+                row.map
+            ).decode()
         return list(texts.values())
 
 
@@ -249,7 +269,7 @@ def _offsets(groups: list[str]) -> bool:
 def views(results: list[RunResults]) -> list[CorpusView]:
     """All views of some runs."""
     return [
-        CorpusView(run, record.corpus, record.weights)
+        CorpusView(run.of(record.attention), record.corpus, record.weights, record.attention)
         for run in results
         for record in run.record.corpora
     ]

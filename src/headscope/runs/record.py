@@ -45,6 +45,14 @@ class ModelRecord:
     dtype: str
     attentions: dict[str, list[int]] = field(default_factory=dict, metadata=OPTIONAL)
 
+    @property
+    def shape(self) -> str:
+        """Its layers and heads in words."""
+        if not self.attentions:
+            return f"{self.layers} layers of {self.heads} heads"
+        kinds = (f"{len(heads)} {kind}" for kind, heads in self.attentions.items())
+        return f"{', '.join(kinds)} layers of {self.heads} heads"
+
     def head_counts(self, attention: str) -> list[int]:
         """The number of heads of every layer with a kind of attention."""
         return self.attentions.get(attention) or [self.heads] * self.layers

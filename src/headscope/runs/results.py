@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from headscope._util.atomic import write
-from headscope._util.naming import head_name
+from headscope._util.naming import SELF
 from headscope._util.plugins import did_you_mean
 from headscope.errors import HeadscopeError, RunError
 from headscope.evidence import BEST, BestHead, Table, Unit
@@ -51,7 +52,7 @@ class BestResult:
     def __repr__(self) -> str:
         row, number = self.row, self.unit.number
         value = f"{number(row.value)} {row.interval(self.unit)}"
-        return f"{head_name(row.layer, row.head)}  {value}  baseline {number(row.baseline)}"
+        return f"{row.name}  {value}  baseline {number(row.baseline)}"
 
 
 def open_run(folder: Path | str) -> RunResults:
@@ -66,6 +67,7 @@ class RunResults:
     Attributes:
         record: what was run, and what the numbers are.
         tables: Arrow tables by name.
+        attention: the kind of attention whose rows they are, where a model has several.
 
     >>> from headscope import read, scan
     >>> results = scan("minilm", read("tour", limit=24), only=["relative_position"])
@@ -75,6 +77,33 @@ class RunResults:
 
     record: Record
     tables: dict[str, pa.Table] = field(default_factory=dict)
+    attention: str = SELF
+
+    @property
+    def attentions(self) -> list[str]:
+        """The kinds of attention of its model; `self` for a model of one stack."""
+        return list(self.record.study.model.attentions) or [SELF]
+
+    def of(self, attention: str) -> RunResults:
+        """The same with the rows of one kind of attention alone."""
+        if self.attentions == [SELF]:
+            return self
+        kept = {
+            name: table.filter(pc.equal(table["attention"], attention))
+            if "attention" in table.schema.names
+            else table
+            for name, table in self.tables.items()
+        }
+        return RunResults(self.record, kept, attention)
+
+    def by_attention(self) -> list[RunResults]:
+        """For each kind of attention of its model the rows of that kind."""
+        return [self.of(attention) for attention in self.attentions]
+
+    @property
+    def of_attention(self) -> str:
+        """How a title says which kind of attention the rows are of."""
+        return "" if self.attention == SELF else f", {self.attention} attention"
 
     @classmethod
     def read(cls, folder: Path | str) -> RunResults:
@@ -118,6 +147,7 @@ class RunResults:
         *,
         statistic: str | None = None,
         direction: str | None = None,
+        attention: str | None = None,
         corpus: str | None = None,
         weights: str = "trained",
     ) -> BestResult:
@@ -128,6 +158,7 @@ class RunResults:
                 has groups.
             direction: of attention, where the analysis has several; None: for relations the
                 better of row and column, as in Clark's table 1.
+            attention: `encoder`, `decoder` or `cross`, in a model with an encoder and a decoder.
         """
         if isinstance(group, int):
             group = f"{group:+d}" if group else "0"
@@ -140,6 +171,7 @@ class RunResults:
             "statistic": statistic,
             "group": group,
             "direction": direction,
+            "attention": attention,
         }
         wanted = {column: value for column, value in given.items() if value is not None}
         rows = self.rows(BEST, **wanted)
@@ -228,6 +260,9 @@ def _single(
             directions = ", ".join(sorted({str(row.direction) for row in rows}))
             raise HeadscopeError(f"say which direction of {analysis} you mean: {directions}")
         rows = sorted(both, key=lambda row: -row.value)
+    if len({row.attention for row in rows}) > 1:
+        kinds = ", ".join(dict.fromkeys(row.attention for row in rows))
+        raise HeadscopeError(f"say which attention of {analysis} you mean: {kinds}")
     if len({(row.statistic, row.group) for row in rows}) > 1:
         names = sorted({f"{row.statistic} {row.group or ''}".strip() for row in rows})
         raise HeadscopeError(f"say which of {analysis} you mean: {', '.join(names)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from headscope._util.naming import head_name
 from headscope.evidence import BEST, HEADS, HeadRow, Unit
 from headscope.report.sections import Cell, Section, analysis_section
 from headscope.report.views import CorpusView
@@ -35,7 +34,7 @@ def antecedents(view: CorpusView) -> Section | None:
         line(title, results.rows(HEADS, statistic=name, **place)) for name, title in SOURCES.items()
     ]
     lines.append(("best head for each", *(_cell(row, named=True) for row in best)))
-    name = head_name(best[0].layer, best[0].head)
+    name = best[0].name
     same = {"layer": best[0].layer, "head": best[0].head}
     rows = results.rows(HEADS, statistic="accuracy", **place, **same)
     lines.append(line(f"{name} on all data", rows))
@@ -56,5 +55,5 @@ def antecedents(view: CorpusView) -> Section | None:
 
 def _cell(row: HeadRow, named: bool = False) -> Cell:
     value = Unit.SHARE.number(row.value)
-    text = f"{head_name(*row.place)} {value}" if named else value
+    text = f"{row.name} {value}" if named else value
     return Cell(text, row.interval(Unit.SHARE))

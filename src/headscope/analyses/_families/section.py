@@ -38,13 +38,13 @@ POOR = 0.2
 
 def roles(view: CorpusView) -> dict[str, str]:
     """What each head is, in a word or two, as far as this run tells: its most telling role."""
-    heads = {head_name(*row.place) for row in view.rows if row.head is not None}
+    heads = {row.name for row in view.rows if row.head is not None}
     named = dict.fromkeys(sorted(heads), NO_ROLE)
     resting: Counter[Place] = Counter()
     for mass in masses(view.results, view.corpus, view.weights):
         resting.update(mass)
-    named |= {head_name(*head): "rests on specials" for head in resting if resting[head] >= RESTS}
-    return named | {head_name(*role.place): role.rule.name for role in reversed(view.roles)}
+    named |= {view.name(head): "rests on specials" for head in resting if resting[head] >= RESTS}
+    return named | {role.row.name: role.rule.name for role in reversed(view.roles)}
 
 
 def relatives_of(view: CorpusView) -> list[Relative]:
@@ -56,7 +56,7 @@ def relatives_of(view: CorpusView) -> list[Relative]:
 def nearest_relatives(view: CorpusView, _: list[RunResults]) -> Iterator[tuple[Place, str]]:
     """Of each head, who is nearest to it."""
     for row in relatives_of(view):
-        nearest = head_name(row.nearest_layer, row.nearest_head)
+        nearest = head_name(row.nearest_layer, row.nearest_head, row.attention)
         text = (
             f"its nearest relative is {nearest}, {row.distance:.3f} nats away; it belongs to "
             f"family {row.cluster + 1}"
@@ -75,8 +75,8 @@ def redundancy(view: CorpusView, _: list[RunResults]) -> Iterator[str]:
     yield (
         f"Redundancy: {len(near)} of {len(rows)} heads have a relative that looks nearly alike "
         f"(less than {NEAR:g} nats of divergence); the closest pair is "
-        f"{head_name(closest.layer, closest.head)} and "
-        f"{head_name(closest.nearest_layer, closest.nearest_head)} "
+        f"{head_name(closest.layer, closest.head, closest.attention)} and "
+        f"{head_name(closest.nearest_layer, closest.nearest_head, closest.attention)} "
         f"({closest.distance:.3f}). {alike(view)}"
     )
 
@@ -127,11 +127,11 @@ def families_section(view: CorpusView) -> Section | None:
 
 
 def _point(row: Relative, role: dict[str, str]) -> Datum:
-    name = head_name(row.layer, row.head)
+    name = head_name(row.layer, row.head, row.attention)
     return vars(row) | {
         "name": name,
         "role": role[name],
-        "nearest": head_name(row.nearest_layer, row.nearest_head),
+        "nearest": head_name(row.nearest_layer, row.nearest_head, row.attention),
         "family": f"{row.cluster + 1}",
     }
 

@@ -34,7 +34,7 @@ class BestForRelation:
     @property
     def head(self) -> str:
         """Its name."""
-        return head_name(self.accuracy.layer, self.accuracy.head)
+        return self.accuracy.name
 
     @property
     def sure(self) -> bool:
@@ -188,7 +188,7 @@ def _pictures(
     pictures: dict[str, list[Picture]] = defaultdict(list)
     for row in arcs:
         if (row.group, row.direction) in gains:
-            title = f"{head_name(row.layer, row.head)} {row.group} {row.direction}"
+            title = f"{head_name(row.layer, row.head, row.attention)} {row.group} {row.direction}"
             pictures[title].append(picture(row))
     return list(pictures.items())
 
@@ -257,10 +257,10 @@ def _kept_roles(
     for corpus in tables:
         for role in head_roles(run, corpus):
             if role.analysis == "dependencies":
-                key = (head_name(*role.place), str(role.row.group), str(role.row.direction))
+                key = (role.row.name, str(role.row.group), str(role.row.direction))
                 held[key].append(corpus)
     accuracy = {
-        (head_name(*row.place), row.group, row.direction, row.corpus): row.value
+        (row.name, row.group, row.direction, row.corpus): row.value
         for row in run.rows(HEADS, statistic="accuracy", weights="trained", analysis="dependencies")
         if row.head is not None
     }

@@ -37,7 +37,7 @@ def dominant(view: CorpusView) -> dict[str, HeadRow]:
     commonest: dict[str, HeadRow] = {}
     for row in shapes(view):
         if row.head is not None:
-            name = head_name(*row.place)
+            name = row.name
             if name not in commonest or row.value > commonest[name].value:
                 commonest[name] = row
     return commonest
@@ -52,7 +52,15 @@ def shapes_section(view: CorpusView) -> Section | None:
     whole = {str(row.group): row for row in rows if row.layer is None}
     layers = [row for row in rows if row.head is None and row.layer is not None]
     heads = [
-        datum(*row.place, row.value, shape=row.group, low=row.low, high=row.high, n=row.n)
+        datum(
+            *row.place,
+            row.value,
+            row.attention,
+            shape=row.group,
+            low=row.low,
+            high=row.high,
+            n=row.n,
+        )
         for row in dominant(view).values()
     ]
     together = sum(whole[shape].value for shape in INFORMATIVE)
@@ -174,7 +182,7 @@ def _typical(view: CorpusView) -> Iterator[Chart]:
     for shape in COLOURS:
         if shape in surest:
             row = surest[shape]
-            name = head_name(row.layer, row.head)
+            name = head_name(row.layer, row.head, row.attention)
             yield Chart(
                 f"typical-{shape}",
                 f"typical: {shape}",
@@ -188,7 +196,7 @@ def _typical(view: CorpusView) -> Iterator[Chart]:
 def side_by_side(results: list[RunResults]) -> Iterator[Section]:
     """Shapes of several views side by side, and the heads that switch between two of them."""
     shown = [view for view in views(results) if shapes(view)]
-    if len(shown) < 2:
+    if len({(view.model.sha256, view.corpus, view.weights) for view in shown}) < 2:
         return
     rows = [
         _bar(row, title=view.title) for view in shown for row in shapes(view) if row.layer is None
@@ -217,10 +225,10 @@ def side_by_side(results: list[RunResults]) -> Iterator[Section]:
 def _switches(shown: list[CorpusView]) -> list[tuple[str, ...]]:
     """Heads whose commonest shape differs for sure, the clearest first."""
     lines: dict[tuple[str, ...], float] = {}
-    groups: dict[tuple[int, int], list[CorpusView]] = defaultdict(list)
+    groups: dict[tuple[int | str, ...], list[CorpusView]] = defaultdict(list)
     for view in shown:
         if view.weights != "random":
-            groups[view.model.layers, view.model.heads].append(view)
+            groups[view.attention, view.model.layers, view.model.heads].append(view)
     for same in groups.values():
         for first, second in combinations(same, 2):
             after = dominant(second)

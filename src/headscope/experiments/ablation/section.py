@@ -33,8 +33,10 @@ def heads_off(results: list[RunResults]) -> Iterator[Section]:
     for run in results:
         if run.has(ABLATION):
             summary = run.record.summary_as(AblationSummary)
-            for intact in summary.intact:
-                yield _metric_section(run, summary, intact)
+            sets = bool(run.rows(ABLATION, unit="set"))
+            for part in [run] if sets else run.by_attention():
+                for intact in summary.intact:
+                    yield _metric_section(part, summary, intact)
 
 
 def _metric_section(run: RunResults, summary: AblationSummary, intact: Score) -> Section:
@@ -68,7 +70,7 @@ def _metric_section(run: RunResults, summary: AblationSummary, intact: Score) ->
             )
         )
     return Section(
-        f"Heads off: {study.model.name} on {study.about.name}, {metric}",
+        f"Heads off: {study.model.name} on {study.about.name}, {metric}{run.of_attention}",
         list(_text(study, summary, intact, heads or sets)),
         charts,
         ("off", metric, "difference", "95% interval", "q", "changed", "verdict"),
@@ -83,7 +85,8 @@ def _gain(row: AblationRow, intact: Score) -> Datum:
     """The data of a chart: the gain by having something off, more is better."""
     low, high = sorted((intact.better * row.low, intact.better * row.high))
     gain = row.gain(intact.better)
-    return datum(row.layer, row.head, gain, low=low, high=high, baseline=0.0, n=row.n)
+    place = (row.layer, row.head, gain, row.attention)
+    return datum(*place, low=low, high=high, baseline=0.0, n=row.n)
 
 
 def _text(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope._util.naming import head_name
 from headscope.evidence import HEADS, HeadRow, Unit
 from headscope.evidence.correlation import rank_correlation
 from headscope.evidence.example_tables import MAPS
@@ -107,7 +106,7 @@ def _before_and_after(run: RunResults, corpus: str, heads: list[HeadRow]) -> Ite
     example = min(kept, key=lambda row: (len(row.tokens), row.example)).example
     maps = {(row.weights, row.layer, row.head): row for row in kept if row.example == example}
     for rank, row in (("most", heads[0]), ("second most", heads[1]), ("least", heads[-1])):
-        name = head_name(*row.place)
+        name = row.name
         for weights, when in ((BASE, "before"), (TUNED, "after")):
             shown = maps[weights, *row.place]
             yield Chart(
@@ -135,7 +134,7 @@ def _moved(run: RunResults, corpus: str, heads: list[HeadRow]) -> Iterator[tuple
     }
     shown = heads if len(heads) <= 2 * SHOWN else heads[:SHOWN] + heads[-3:]
     for row in shown:
-        name, unit = head_name(*row.place), Unit.COSINE
+        name, unit = row.name, Unit.COSINE
         line = (Cell(name, head=name), unit.number(row.value), row.interval(unit))
         moved = largest.get(row.place)
         if moved is None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import altair as alt
 import numpy as np
 
-from headscope._util.naming import head_name
+from headscope._util.naming import SELF, head_name
 from headscope.analyses._families.section import NO_ROLE, roles
 from headscope.evidence import Unit
 from headscope.evidence.metrics import Score
@@ -52,12 +52,12 @@ def gates_sections(results: list[RunResults]) -> Iterator[Section]:
 
 def _gates_section(run: RunResults) -> Section:
     summary, study = run.record.summary_as(GatesSummary), run.record.study
-    intact, shares = summary.intact[0], open_shares(run)
-    maps = [datum(layer, head, share) for (layer, head), share in shares.items()]
+    intact = summary.intact[0]
     path = _path(run, intact)
+    kinds = run.attentions if len(run.attentions) > 1 else []
     return Section(
         f"Gates: {study.model.name} on {study.about.name}",
-        list(_text(run, summary, shares)),
+        list(_text(run, summary)),
         [
             Chart(
                 "gates-path",
@@ -66,19 +66,14 @@ def _gates_section(run: RunResults) -> Section:
                 _path_drawing(intact),
                 other={"paths": [asdict(point) for point in path]},
             ),
-            Chart(
-                "gates-lasting",
-                "how long gates stay open",
-                "The share of penalties and seeds at which the gate is open.",
-                heat_map(maps, Unit.SHARE),
-                maps,
-            ),
+            *(_lasting(part) for part in run.by_attention()),
         ],
-        ("penalty", "heads open", intact.metric, "range over seeds"),
+        ("penalty", "heads open", *kinds, intact.metric, "range over seeds"),
         [
             (
                 f"{point.penalty:g}",
                 f"{point.open:.1f} ({point.least} to {point.most})",
+                *(f"{_open_heads(run.of(kind), point.penalty):.1f}" for kind in kinds),
                 f"{point.value:.3f}",
                 f"{point.low:.3f} to {point.high:.3f}",
             )
@@ -87,7 +82,27 @@ def _gates_section(run: RunResults) -> Section:
     )
 
 
-def _text(run: RunResults, summary: GatesSummary, shares: dict[Place, float]) -> Iterator[str]:
+def _lasting(run: RunResults) -> Chart:
+    """How long the gates of a kind of attention stay open."""
+    shares = open_shares(run)
+    maps = [datum(layer, head, share, run.attention) for (layer, head), share in shares.items()]
+    kind = "" if run.attention == SELF else f"-{run.attention}"
+    return Chart(
+        f"gates-lasting{kind}",
+        f"how long gates stay open{run.of_attention}",
+        "The share of penalties and seeds at which the gate is open.",
+        heat_map(maps, Unit.SHARE),
+        maps,
+    )
+
+
+def _open_heads(run: RunResults, penalty: float) -> float:
+    """Heads that are open at a penalty, the mean over seeds."""
+    rows = run.rows(GATES, penalty=penalty)
+    return sum(row.open for row in rows) / len({row.seed for row in rows})
+
+
+def _text(run: RunResults, summary: GatesSummary) -> Iterator[str]:
     options = run.record.study.options
     seeds, trained = options["seeds"], options["schedule"]["encoder_rate"] > 0
     yield (
@@ -97,10 +112,15 @@ def _text(run: RunResults, summary: GatesSummary, shares: dict[Place, float]) ->
         f"others at zero, on {summary.sizes.test:,} other examples. The encoder's weights were "
         f"{'trained too' if trained else 'frozen'}."
     )
-    longest = sorted(shares, key=lambda place: -shares[place])[:SHOWN]
+    shares = {
+        head_name(*place, part.attention): share
+        for part in run.by_attention()
+        for place, share in open_shares(part).items()
+    }
+    longest = sorted(shares, key=lambda name: -shares[name])[:SHOWN]
     yield (
         "Open longest: "
-        + ", ".join(f"{head_name(*place)} ({shares[place]:.0%})" for place in longest)
+        + ", ".join(f"{name} ({shares[name]:.0%})" for name in longest)
         + " (share of the penalties and seeds at which the gate is open)."
     )
 
@@ -157,14 +177,14 @@ def roles_that_stay(results: list[RunResults]) -> Iterator[Section]:
         for view in views(results) if run.has(GATES) else []:
             same_model = view.model.sha256 == run.record.study.model.sha256
             if same_model and view.weights != RANDOM and view.roles:
-                yield _roles_section(run, view)
+                yield _roles_section(run.of(view.attention), view)
 
 
 def _roles_section(run: RunResults, view: CorpusView) -> Section:
     role_of = roles(view)
     states: dict[tuple[float, str], list[bool]] = defaultdict(list)
     for row in run.rows(GATES):
-        role = role_of.get(head_name(row.layer, row.head), NO_ROLE)
+        role = role_of.get(head_name(row.layer, row.head, row.attention), NO_ROLE)
         states[row.penalty, role].append(row.open)
     penalties = sorted({penalty for penalty, _ in states})
     sizes = Counter(role_of.values())
@@ -177,7 +197,8 @@ def _roles_section(run: RunResults, view: CorpusView) -> Section:
     ]
     study = run.record.study
     return Section(
-        f"Which roles stay? {study.model.name} on {study.about.name}, roles as on {view.corpus}",
+        f"Which roles stay? {study.model.name} on {study.about.name}, roles as on {view.corpus}"
+        f"{run.of_attention}",
         [
             f"Roles as on {view.corpus}, each head by its most telling one; open heads, the mean "
             "over seeds, as the penalty grows."

@@ -43,7 +43,7 @@ def ranking(view: CorpusView) -> Section | None:
     shown = rows if len(rows) <= 2 * SHOWN else rows[:SHOWN] + rows[-SHOWN:]
     lines: list[tuple[Cell | str, ...]] = []
     for row in shown:
-        name = head_name(row.layer, row.head)
+        name = head_name(row.layer, row.head, row.attention)
         lines.append(
             (
                 Cell(name, head=name),
@@ -78,7 +78,8 @@ def importance_and_effect(results: list[RunResults]) -> Iterator[Section]:
         for ablated in results:
             both = measured.has(IMPORTANCE) and ablated.has(ABLATION)
             if both and measured.record.study.same_model_and_task(ablated.record.study):
-                yield from _joined(measured, ablated)
+                for part in measured.by_attention():
+                    yield from _joined(part, ablated.of(part.attention))
 
 
 def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
@@ -90,10 +91,12 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
     values = np.array([row.value for row in rows])
     effects = np.array([gained[row.layer, row.head] for row in rows])
     points = [
-        datum(row.layer, row.head, row.value, effect=gained[row.layer, row.head]) for row in rows
+        datum(row.layer, row.head, row.value, row.attention, effect=gained[row.layer, row.head])
+        for row in rows
     ]
     yield Section(
-        f"Does importance tell what is lost? {study.model.name} on {study.about.name}",
+        f"Does importance tell what is lost? {study.model.name} on {study.about.name}"
+        f"{measured.of_attention}",
         [
             f"Across: importance (a gradient); up: what {metric} really gains when the head is "
             f"off ({study.options['how']}).",

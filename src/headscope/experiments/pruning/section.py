@@ -149,7 +149,7 @@ def removal_lines(view: CorpusView, results: list[RunResults]) -> Iterator[tuple
             continue
         pruned, task = run.record.summary_as(PruningSummary).pruned, run.record.study.about.name
         for row in run.rows(REMOVALS, method=pruned.method):
-            gone = head_name(row.layer, row.head) in pruned.removed
+            gone = head_name(row.layer, row.head, row.attention) in pruned.removed
             yield (
                 (row.layer, row.head),
                 f"for {task} it would go as number {row.place + 1} of {pruned.heads} by "

@@ -22,7 +22,7 @@ PARTS = ("heads", "residual", "biases", "epsilon")
 @analysis_section("relevance")
 def where_the_score_goes(view: CorpusView) -> Section | None:
     """Through the heads or past them, layer by layer."""
-    layers = score_parts(view.results)
+    layers = [one for one in score_parts(view.results) if one.attention == view.attention]
     if not layers:
         return None
     lost = max(parts.lost for parts in layers)
@@ -75,8 +75,8 @@ def relevance_lines(_view: CorpusView, results: list[RunResults]) -> Iterator[tu
 def relevance_and_others(results: list[RunResults]) -> Iterator[Section]:
     """Do confidence, importance and ablation tell the heads that are relevant?"""
     for run in results:
-        if score_parts(run):
-            yield _comparison(run, results)
+        for part in run.by_attention() if score_parts(run) else []:
+            yield _comparison(part, [other.of(part.attention) for other in results])
 
 
 def _comparison(run: RunResults, results: list[RunResults]) -> Section:
@@ -96,12 +96,15 @@ def _comparison(run: RunResults, results: list[RunResults]) -> Section:
                 f"relevance and {name}",
                 "A point is a head.",
                 scatter("value", name, "relevance (share)"),
-                [datum(*place, values[place], effect=relevant[place]) for place in places],
+                [
+                    datum(*place, values[place], run.attention, effect=relevant[place])
+                    for place in places
+                ],
             )
         )
     study = run.record.study
     title = f"What tells the relevant heads? {study.model.name} on {study.about.name}"
-    return Section(title, texts, charts)
+    return Section(f"{title}{run.of_attention}", texts, charts)
 
 
 def _other_numbers(

@@ -48,7 +48,8 @@ def resting(results: list[RunResults]) -> Iterator[Section]:
     for run in results:
         for corpus in run.record.corpora:
             if corpus.weights in ("trained", "tuned"):
-                yield from _section(run, corpus, results)
+                same = [other.of(corpus.attention) for other in results]
+                yield from _section(run.of(corpus.attention), corpus, same)
 
 
 def _section(run: RunResults, corpus: CorpusRecord, results: list[RunResults]) -> Iterator[Section]:
@@ -66,7 +67,7 @@ def _section(run: RunResults, corpus: CorpusRecord, results: list[RunResults]) -
     same = [other for other in results if other.record.study.model.sha256 == model.sha256]
     measures = [_norm(mass, given, norms), *_gradient(same), *_effect(same)]
     yield Section(
-        f"Resting on specials: {model.name} on {corpus.corpus}",
+        f"Resting on specials: {model.name} on {corpus.corpus}{run.of_attention}",
         [
             f"{len(rests)} of {len(mass)} heads rest on specials (the first token and separators) "
             "with half of their attention or more.",
@@ -80,7 +81,9 @@ def _section(run: RunResults, corpus: CorpusRecord, results: list[RunResults]) -
                 f"on {corpus.corpus}; right of the upright line it rests on them.",
                 scatter(measures),
                 wide=True,
-                other={"points": [row for one in measures for row in _points(one, mass)]},
+                other={
+                    "points": [row for one in measures for row in _points(one, mass, run.attention)]
+                },
             )
         ],
     )
@@ -147,11 +150,11 @@ def _comparison(measure: Measure, mass: Heads, rests: set[tuple[int, int]]) -> s
     )
 
 
-def _points(measure: Measure, mass: Heads) -> Iterator[Datum]:
+def _points(measure: Measure, mass: Heads, attention: str) -> Iterator[Datum]:
     for (layer, head), value in measure.values.items():
         if (layer, head) in mass:
             yield {
-                "name": head_name(layer, head),
+                "name": head_name(layer, head, attention),
                 "layer": layer,
                 "head": head,
                 "mass": mass[layer, head],

@@ -25,14 +25,17 @@
     select.replaceChildren(...texts.map((text, i) => element("option", describe(text), { value: i })));
   };
 
+  const kindOf = (name) => name.replace(/L\d+\.H\d+$/, ""); // "cross " of "cross L2.H3"
+
   function thumbnail(text, name) {
-    const size = text.tokens.length;
+    const width = text.tokens.length;
+    const height = (text.queries || text.tokens).length;
     const map = levels(text.maps[name]);
     const canvas = element("canvas", null, {
-      width: size, height: size, tabindex: 0, role: "button", title: name, "data-head": name,
+      width, height, tabindex: 0, role: "button", title: name, "data-head": name,
     });
     const context = canvas.getContext("2d");
-    const image = context.createImageData(size, size);
+    const image = context.createImageData(width, height);
     map.forEach((level, i) => {
       const ink = Math.sqrt(level / 255); // the square root, so that small weights can be seen
       image.data.set([255 - 247 * ink, 255 - 207 * ink, 255 - 148 * ink, 255], 4 * i);
@@ -49,13 +52,17 @@
       const text = view.maps[select.value];
       if (!text) return;
       const names = Object.keys(text.maps).map((name) => name.match(/\d+/g).map(Number));
+      const kind = kindOf(Object.keys(text.maps)[0]);
       const layers = Math.max(...names.map((n) => n[0])) + 1;
       const heads = Math.max(...names.map((n) => n[1])) + 1;
       place.replaceChildren(element("span", ""));
       for (let head = 0; head < heads; head++) place.append(element("span", "H" + head));
       for (let layer = 0; layer < layers; layer++) {
         place.append(element("span", "L" + layer));
-        for (let head = 0; head < heads; head++) place.append(thumbnail(text, `L${layer}.H${head}`));
+        for (let head = 0; head < heads; head++) {
+          const name = `${kind}L${layer}.H${head}`;
+          place.append(text.maps[name] ? thumbnail(text, name) : element("span", ""));
+        }
       }
     };
     fill(select, view.maps);
@@ -120,21 +127,70 @@
     render();
   }
 
+  const svgElement = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+
+  // The text that is looked at above, the text that looks below, a line for every weight of 5%.
+  function drawLinks(text, map) {
+    const place = document.getElementById("head-links");
+    place.replaceChildren();
+    if (!text.queries) return;
+    const layOut = (tokens) => {
+      let x = 8;
+      const middles = tokens.map((token) => {
+        const size = 8 * Math.max(2, [...token].length);
+        x += size + 10;
+        return x - 10 - size / 2;
+      });
+      return [middles, x];
+    };
+    const [above, wide] = layOut(text.tokens);
+    const [below, wider] = layOut(text.queries);
+    const width = Math.max(wide, wider);
+    const svg = svgElement("svg", { width, height: 170, viewBox: `0 0 ${width} 170`, role: "img" });
+    map.forEach((level, i) => {
+      const [query, key] = [Math.floor(i / text.tokens.length), i % text.tokens.length];
+      if (level < 13) return;
+      const line = svgElement("line", {
+        x1: above[key], y1: 28, x2: below[query], y2: 140, stroke: "#08306b",
+        "stroke-width": 0.5 + (3.5 * level) / 255, "stroke-opacity": (0.15 + (0.85 * level) / 255).toFixed(2),
+      });
+      const title = svgElement("title", {});
+      title.textContent = `${text.queries[query]} looks at ${text.tokens[key]}: ${Math.round(level / 2.55)}%`;
+      line.append(title);
+      svg.append(line);
+    });
+    const write = (tokens, middles, y) => tokens.forEach((token, i) => {
+      const word = svgElement("text", { x: middles[i], y, "text-anchor": "middle", "font-size": 13 });
+      word.textContent = token;
+      svg.append(word);
+    });
+    write(text.tokens, above, 20);
+    write(text.queries, below, 158);
+    place.append(svg);
+  }
+
   async function drawMap(view) {
     const text = view.maps[document.getElementById("head-text").value];
     const note = document.getElementById("head-note");
     if (!text || !text.maps[open]) {
       note.textContent = "No map of this head was kept.";
+      document.getElementById("head-links").replaceChildren();
       return;
     }
     const map = levels(text.maps[open]);
     const size = text.tokens.length;
-    const label = (i) => `${i}\u200b${text.tokens[i]}`;
+    const queries = text.queries || text.tokens;
+    const label = (tokens, i) => `${i}\u200b${tokens[i]}`;
     const values = Array.from(map, (level, i) => {
       const [query, key] = [Math.floor(i / size), i % size];
-      return { query: label(query), key: label(key), from: text.tokens[query], to: text.tokens[key],
-        weight: Math.round(level / 2.55) / 100 };
+      return { query: label(queries, query), key: label(text.tokens, key), from: queries[query],
+        to: text.tokens[key], weight: Math.round(level / 2.55) / 100 };
     });
+    drawLinks(text, map);
     const spec = structuredClone(data.map);
     spec.datasets = { map: values };
     await embed("#head-map", spec);
@@ -182,7 +238,7 @@
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!step || !dialog.open || event.target.tagName === "SELECT") return;
     const [layer, head] = open.match(/\d+/g).map(Number);
-    const name = `L${layer + step[0]}.H${head + step[1]}`;
+    const name = `${kindOf(open)}L${layer + step[0]}.H${head + step[1]}`;
     const text = data.views[current].maps[0];
     if (text && text.maps[name]) {
       event.preventDefault();
@@ -212,7 +268,7 @@
         made.view.addEventListener("click", (_, item) => {
           const datum = item && item.datum;
           if (datum && Number.isInteger(datum.layer) && Number.isInteger(datum.head)) {
-            show(`L${datum.layer}.H${datum.head}`);
+            show(datum.name || `L${datum.layer}.H${datum.head}`);
           }
         });
       });
