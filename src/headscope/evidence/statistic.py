@@ -69,6 +69,7 @@ class Statistic:
         null: the null hypothesis of the test, if it is not the baseline.
         p: p-value of a test done elsewhere, for one number per model.
         per_layer: whether it is one number per layer.
+        better: 1 if the best head is that with the largest value, -1 if with the smallest.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Statistic:
     null: Null | None = None
     p: float | None = None
     per_layer: bool = False
+    better: int = 1
 
     @classmethod
     def of(cls, name: str, mean: Mean, unit: Unit, about: str, **options: Any) -> Statistic:
@@ -202,9 +204,10 @@ def best_rows(
             continue
         parts = _Parts.of(statistic, layout.counts if layout else ()).each()
         flat = [part.reshape(len(part), -1, part.shape[-1]) for part in parts]
-        chosen = _Parts(*(crossfit(part, *flat[:2])[:, None, None] for part in flat))
+        ranked = statistic.better * flat[0]
+        chosen = _Parts(*(crossfit(part, ranked, flat[1])[:, None, None] for part in flat))
         with np.errstate(invalid="ignore", divide="ignore"):
-            overall = _argmax(flat[0].sum(0) / flat[1].sum(0))
+            overall = _argmax(ranked.sum(0) / flat[1].sum(0))
         most = statistic.tally.sums.shape[2]
         places = (overall // most, overall % most, np.arange(len(overall)))
         _append(columns, statistic, chosen, places, layout=layout, tested=True)

@@ -1,0 +1,276 @@
+"""Word alignment: does a cross-attention head look at the word that it translates?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope._util.tensors import torch
+from headscope.analyses._alignment.word_pairs import RULES, WordPairs
+from headscope.analyses.base import Analysis, Arc, Needs, Scene, analysis
+from headscope.corpus import Annotation, Pieces
+from headscope.corpus.display import display_rank
+from headscope.evidence import (
+    BestHead,
+    Exemplar,
+    Exemplars,
+    RoleRule,
+    Statistic,
+    Tally,
+    Unit,
+)
+from headscope.evidence.role_rule import ANY, OURS
+from headscope.model.attention import Kind, Norms, Request, Rows, Seen, View
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+DIRECTIONS = ("input", "output")
+"""Which query stands for a word: that which reads it, or that which says it."""
+BY = ("attention", "norm")
+SHOWN = 8
+"""Texts on which the best heads are shown at work."""
+
+
+@analysis("alignment")
+class Alignment(Analysis):
+    """How often a cross-attention head's largest weight falls on the source word that a target
+    word translates, and the alignment error rate (AER) of the links that it draws so. The baseline
+    is the best way to align by places alone: the diagonal, or one fixed offset.
+
+    Over words: a target word looks like the mean of its pieces, a source word gets what its pieces
+    get, and specials are left out. Input: by the query that reads the word; output: by the query
+    that says it, one place before (Kobayashi et al. 2020). By attention, or by attention times the
+    norm of the transformed value vector of what is looked at (norm). AER counts one link for every
+    target word: 1 - (|A and S| + |A and P|) / (|A| + |S|) with sure links S and possible ones P
+    (Och and Ney 2003); less is better. Agreement needs no annotation: how often a head chooses as
+    the attention of all cross heads together does, which is no alignment but what they have in
+    common.
+    """
+
+    kinds = frozenset({Kind.CROSS})
+    needs = (Needs.VALUES,)
+    optional_annotation: ClassVar[Mapping[Annotation, str]] = {Annotation.ALIGNMENT: "gold links"}
+    page = "headscope.analyses._alignment.section"
+    example_statistic = "accuracy"
+    roles = (
+        RoleRule(
+            "aligning",
+            "looks at the word that it translates ({direction}): {value}",
+            "accuracy",
+            0.5,
+            OURS,
+            rank=10,
+            groups=BY[:1],
+            direction=ANY,
+            margin=0.1,
+            directions={"input": "as it reads", "output": "as it says"},
+        ),
+    )
+
+    def make_tallies(self) -> None:
+        for direction in DIRECTIONS:
+            setattr(self, f"hits_{direction}", Tally(self.layout, len(BY)))
+            setattr(self, f"errors_{direction}", Tally(self.layout, len(BY)))
+            setattr(self, f"agreed_{direction}", Tally(self.layout))
+        self.rule_hits = Tally(self.layout, len(RULES), heads=1, layers=1)
+        self.rule_errors = Tally(self.layout, len(RULES), heads=1, layers=1)
+        self._chosen: dict[int, Pieces] = {}
+        self._drawn: dict[int, list[NDArray[np.int16]]] = {}
+
+    def begin_shard(self, shard: list[Pieces]) -> None:
+        """Choose the texts with gold links that rank lowest."""
+        linked = [pieces for pieces in shard if pieces.example.alignment]
+        order = sorted(linked, key=lambda pieces: (display_rank(pieces), pieces.example.id))
+        self._chosen = {id(pieces): pieces for pieces in order[:SHOWN]}
+        self._drawn = {key: [] for key in self._chosen}
+
+    def ask(self, view: View) -> dict[str, Request]:
+        return {"maps": Rows.whole(view), "norms": Norms()}
+
+    def observe(self, seen: Seen) -> None:
+        view = seen.view
+        pairs = view.once(self, lambda: WordPairs.of(view, self.conventions.pieces))
+        number = self.layout.number(seen.site)
+        maps, norms = seen["maps"], seen["norms"]
+        if number == 0:
+            self._add_rules(pairs, view)
+        drawn = []
+        for place, direction in enumerate(DIRECTIONS):
+            words = [
+                pairs.word_maps(each, said=bool(place))
+                for each in (maps, maps * norms[:, :, None, :])
+            ]
+            choices = [pairs.choices(each) for each in words]
+            self._add(pairs, number, direction, choices, view.buckets)
+            kept = view.scope.setdefault((self, direction), [])
+            kept.append((words[0].sum(1), choices[0]))
+            if number == self.layout.layers - 1:
+                self._agree(pairs, direction, kept, view)
+            drawn += choices
+        self._keep(torch.stack(drawn, 2), view)
+
+    def _add(
+        self,
+        pairs: WordPairs,
+        number: int,
+        direction: str,
+        choices: list[Tensor],
+        buckets: Tensor,
+    ) -> None:
+        """Add what the heads of a layer choose, by attention and by norm."""
+        hits, errors, asked, links = scored(pairs, choices)
+        getattr(self, f"hits_{direction}").add(number, hits, asked, buckets)
+        getattr(self, f"errors_{direction}").add(number, errors, links, buckets)
+
+    def _add_rules(self, pairs: WordPairs, view: View) -> None:
+        """Add what places alone would choose."""
+        choices = [pairs.chosen[:, rule, None] for rule in range(len(RULES))]
+        hits, errors, asked, links = scored(pairs, choices)
+        self.rule_hits.add(0, hits, asked, view.buckets)
+        self.rule_errors.add(0, errors, links, view.buckets)
+
+    def _agree(
+        self,
+        pairs: WordPairs,
+        direction: str,
+        kept: list[tuple[Tensor, Tensor]],
+        view: View,
+    ) -> None:
+        """After the last layer, add how often heads choose as all of them together do.
+
+        Args:
+            kept: of each layer the attention between words, summed over heads, and their choices.
+        """
+        together = pairs.choices(torch.stack([each for each, _ in kept]).sum(0)[:, None])
+        counts = pairs.asked.sum(1)[:, None, None]
+        tally = getattr(self, f"agreed_{direction}")
+        for layer, (_, each) in enumerate(kept):
+            same = ((each == together) & pairs.asked[:, None]).sum(-1, keepdim=True)
+            tally.add(layer, same, counts, view.buckets)
+
+    def _keep(self, drawn: Tensor, view: View) -> None:
+        """Keep what every head of the layer chooses on the chosen texts.
+
+        Args:
+            drawn: (example, head, direction and weight, target word)
+        """
+        for example, pieces in enumerate(view.keys.pieces):
+            if id(pieces) in self._chosen:
+                size = len(view.queries.pieces[example].words)
+                self._drawn[id(pieces)].append(
+                    drawn[example, ..., :size].cpu().numpy().astype(np.int16)
+                )
+
+    def exemplars(self) -> dict[str, Exemplars]:
+        store = Exemplars(SHOWN)
+        for key, pieces in self._chosen.items():
+            translation = pieces.example.translation
+            if not self._drawn[key] or translation is None:
+                continue
+            record = {
+                "words": list(pieces.words),
+                "queries": list(translation.words),
+                "links": [list(link) for link in pieces.example.alignment],
+            }
+            arrays = {"drawn": np.concatenate(self._drawn[key])}
+            store.offer(Exemplar(display_rank(pieces), pieces.example.id, record, arrays))
+        return {"": store}
+
+    def example_groups(self, group: str | None) -> list[str]:
+        return [""] if group == BY[0] else []
+
+    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
+        """The gold links of a pair, and the link that the head draws from every linked word."""
+        gold: dict[int, list[int]] = defaultdict(list)
+        for source, target, _ in exemplar.record["links"]:
+            gold[target].append(source)
+        drawn = exemplar.arrays["drawn"][self.layout.places.index(best.place)]
+        choice = drawn[len(BY) * DIRECTIONS.index(best.direction or DIRECTIONS[0])]
+        arcs = tuple(
+            Arc(word, tuple(answers), int(choice[word]), int(choice[word]) in answers)
+            for word, answers in sorted(gold.items())
+        )
+        words, queries = (tuple(exemplar.record[name]) for name in ("words", "queries"))
+        return Scene(exemplar.id, words, arcs, queries)
+
+    def statistics(self) -> Iterator[Statistic]:
+        if self.rule_hits.counts.any():
+            yield from self._gold_statistics()
+        for direction in DIRECTIONS:
+            yield Statistic(
+                "agreement",
+                getattr(self, f"agreed_{direction}"),
+                None,
+                Unit.SHARE,
+                "how often a head chooses as the attention of all cross heads together does",
+                (),
+                direction,
+                {"": f"agreement with all heads ({direction})"},
+            )
+
+    def _gold_statistics(self) -> Iterator[Statistic]:
+        """What needs gold links."""
+        most, least = (
+            tally.part(slice(place, place + 1))
+            for tally, place in (
+                (self.rule_hits, int(np.argmax(self.rule_hits.ratio()))),
+                (self.rule_errors, int(np.argmin(self.rule_errors.ratio()))),
+            )
+        )
+        for direction in DIRECTIONS:
+            yield Statistic(
+                "accuracy",
+                getattr(self, f"hits_{direction}"),
+                most,
+                Unit.SHARE,
+                "how often the largest weight falls on the word that is translated",
+                BY,
+                direction,
+                {BY[0]: f"alignment, {direction}", BY[1]: f"alignment by norm, {direction}"},
+            )
+            yield Statistic(
+                "aer",
+                getattr(self, f"errors_{direction}"),
+                least,
+                Unit.SHARE,
+                "alignment error rate of the links that a head draws; less is better",
+                BY,
+                direction,
+                better=-1,
+            )
+        rules = (("rule_accuracy", self.rule_hits, 1), ("rule_aer", self.rule_errors, -1))
+        for name, tally, better in rules:
+            about = "the same by places alone: the diagonal, or one fixed offset"
+            yield Statistic(name, tally, None, Unit.SHARE, about, RULES, better=better)
+
+
+def scored(pairs: WordPairs, choices: list[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """How some choices of source words do.
+
+    Args:
+        choices: each (example, head, target word); -1 for none.
+
+    Returns:
+        (example, head, choice) hits, and errors as AER counts them; (example, 1, choice) what they
+        are divided by: linked target words, and |A| + |S|.
+    """
+    linked = pairs.possible.any(-1) & pairs.asked
+    gold = pairs.annotated[:, None]
+    asked = (linked.sum(-1, keepdim=True) * gold)[..., None]
+    sure = pairs.sure.sum((1, 2))[:, None]
+    hits, errors, counts = [], [], []
+    for each in choices:
+        possible = pairs.hits(pairs.possible, each)
+        drawn = ((each >= 0) & pairs.asked[:, None]).sum(-1)
+        hits.append(possible * gold)
+        links = (drawn + sure) * gold
+        errors.append(links - (possible + pairs.hits(pairs.sure, each)) * gold)
+        counts.append(links[:, :1])
+    stacked = (torch.stack(each, -1).float() for each in (hits, errors, counts))
+    found, wrong, links = stacked
+    return found, wrong, asked.float().expand(-1, -1, len(choices)), links
