@@ -2,6 +2,7 @@
 
 A bootstrap resample is a weighting of the examples (how often each was drawn), so the bootstrap
 of any metric is one call. Weights are (resample, example); predictions and gold are (example,).
+Where a task gives several numbers per example, predictions are (example, number).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class MetricKind(StrEnum):
     CLASSES = "classes"  # class numbers
     SCORES = "scores"  # graded scores
     LOSS = "loss"  # summed losses; gold is the number of terms
+    COUNTS = "counts"  # several numbers per example, whose sums over examples make the metric
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Metric:
         formula: (predictions, gold, weights) -> (resample,)
         better: 1 if higher is better, -1 if lower is better.
         share: whether it is displayed as a percentage.
+        columns: which numbers of a prediction it is about, where there are several.
 
     >>> ACCURACY(np.array([1, 0, 1]), np.array([1, 1, 1]))
     0.6666666666666666
@@ -83,10 +86,17 @@ class Metric:
     formula: Formula
     better: int = 1
     share: bool = True
+    columns: slice | None = None
 
     def __call__(self, predictions: Floats, gold: Floats) -> float:
         """The metric on all examples, equally weighted."""
-        return float(self.formula(predictions, gold, np.ones((1, len(gold))))[0])
+        return float(self.weighted(predictions, gold, np.ones((1, len(gold))))[0])
+
+    def weighted(self, predictions: Floats, gold: Floats, weights: Floats) -> Floats:
+        """(resample,) the metric for each weighting of the examples."""
+        if self.columns is not None:
+            predictions = predictions[:, self.columns]
+        return self.formula(predictions, gold, weights)
 
 
 def accuracy(predictions: Floats, gold: Floats, weights: Floats) -> Floats:

@@ -64,7 +64,7 @@ class Resamples:
         """(resample,) the metric on each resample."""
         step = max(1, CHUNK // max(1, len(gold)))
         parts = [
-            metric.formula(predictions, gold, self.weights[start : start + step])
+            metric.weighted(predictions, gold, self.weights[start : start + step])
             for start in range(0, len(self.weights), step)
         ]
         return np.concatenate(parts)
@@ -106,7 +106,8 @@ class Paired:
         """The effect on the metric of changed predictions."""
         value = self.metric(changed, self.gold)
         delta = value - self.metric(self.intact, self.gold)
-        differ = int((changed != self.intact).sum())
+        differs = changed != self.intact
+        differ = int((differs if differs.ndim == 1 else differs.any(-1)).sum())
         tail = (1 - confidence) / 2
         least = -math.log(tail) * self.step
         if not differ:

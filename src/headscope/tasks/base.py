@@ -2,7 +2,7 @@
 
 A task gives one number per example, its prediction; metrics compare predictions with gold. The
 number may be a class, a score, or a summed loss, so that every experiment (ablation, importance,
-pruning) takes every task.
+pruning) takes every task. A task whose metrics need more (translation) gives several.
 """
 
 from __future__ import annotations
@@ -69,10 +69,12 @@ class Task(ABC):
         head: what the model must have on top.
         metrics: the first is the one that is looked at.
         texts_per_case: how many texts the model reads for one prediction.
+        width: of a prediction: () for one number, or how many it has.
     """
 
     top: ClassVar[Top] = Top.NONE
     texts_per_case: ClassVar[int] = 1
+    width: ClassVar[tuple[int, ...]] = ()
     metrics: tuple[Metric, ...]
 
     def __init__(self, name: str, corpus: Corpus) -> None:
@@ -99,7 +101,7 @@ class Task(ABC):
 
     @abstractmethod
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
-        """(times, case) predictions of a batch whose inputs stand `times` times in a row."""
+        """(times, case, *width) predictions of a batch whose inputs stand so many times in a row."""
 
     @abstractmethod
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
@@ -111,7 +113,7 @@ class Task(ABC):
 
     def batches(self, model: Model, cases: list[Case], budget: Budget) -> list[CaseBatch]:
         """Batches of like length."""
-        lengths = [max(len(text) for text in case.texts) for case in cases]
+        lengths = [max(text.size for text in case.texts) for case in cases]
         size = Budget(
             max(1, budget.tokens // self.texts_per_case),
             max(1, budget.area // self.texts_per_case),
@@ -127,10 +129,10 @@ class Task(ABC):
         ]
 
     def predict(self, model: Model, cases: list[Case], budget: Budget) -> Floats:
-        """(case,) predictions of a model."""
+        """(case, *width) predictions of a model."""
         from headscope.model import evaluating
 
-        predictions = np.empty(len(cases))
+        predictions = np.empty((len(cases), *self.width))
         with torch.inference_mode(), evaluating(model.whole):
             for batch in self.batches(model, cases, budget):
                 values = self.read(model, batch, batch.inputs(model), 1)[0]

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headscope._util.tensors import torch
+from headscope.corpus.paired_pieces import IGNORED
 from headscope.tasks.base import CaseBatch, Inputs, Task, golds
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from headscope.model import Model
-
-IGNORED = -100
 
 
 class LanguageModelling(Task):
@@ -36,15 +35,18 @@ class LanguageModelling(Task):
         self, model: Model, batch: CaseBatch, inputs: Inputs, times: int
     ) -> tuple[Tensor, Tensor]:
         """(asked piece, vocabulary) logits, and (text, token) what is to be predicted."""
-        length = batch.batch.ids.shape[1]
-        target = np.full((len(batch.cases), length), IGNORED)
-        for row, case in enumerate(batch.cases):
-            if case.target is not None:
-                target[row, : len(case.target)] = case.target
-        wanted = torch.from_numpy(target).to(batch.batch.ids.device).repeat(times, 1)
+        wanted = self.wanted(batch).repeat(times, 1)
         with _only(model.whole.get_output_embeddings(), wanted != IGNORED):
             logits: Tensor = model.whole(**inputs).logits
         return logits, wanted
+
+    def wanted(self, batch: CaseBatch) -> Tensor:
+        """(text, token) what is to be predicted, or `IGNORED`."""
+        target = np.full(batch.batch.ids.shape, IGNORED)
+        for row, case in enumerate(batch.cases):
+            if case.target is not None:
+                target[row, : len(case.target)] = case.target
+        return torch.from_numpy(target).to(batch.batch.ids.device)
 
     def explained(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         """The mean logit of the pieces that are predicted where something is asked."""

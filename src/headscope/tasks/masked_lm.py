@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from headscope.corpus import Corpus, Example, read
+from headscope.corpus.paired_pieces import IGNORED
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS, Metric
 from headscope.model import Top
 from headscope.tasks.base import Case, Task
-from headscope.tasks.language_modelling import IGNORED, LanguageModelling
+from headscope.tasks.language_modelling import LanguageModelling
 from headscope.tasks.registry import TaskRequest, register_task
 
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ def task_kinds() -> dict[str, TaskKind]:
     """All kinds of tasks by name: those of the package, then those of plug-ins.
 
     >>> sorted(task_kinds())
-    ['causal-lm', 'classify', 'glue', 'imdb', 'masked-lm', 'similarity', 'tour']
+    ['causal-lm', 'classify', 'glue', 'imdb', 'masked-lm', 'similarity', 'tour', 'translate', ...
     """
     _load_kinds()
     return dict(_KINDS)

@@ -100,7 +100,7 @@ class Ablation(Experiment):
         self.looks = {len(self.parts) * look // looks for look in range(1, looks)}
         self.parts_done = 0
         self.decided: set[int] = set()
-        self.done: Floats = np.empty((0, len(self.variants) + 1))
+        self.done: Floats = np.empty((0, len(self.variants) + 1, *self.task.width))
         self.first_only = self._first_only()
 
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
@@ -152,13 +152,13 @@ class Ablation(Experiment):
                 break
             self.take(earlier[at : at + len(part)])  # part by part: so were verdicts decided
             at += len(part)
-        self.progress.advance(self.done.size)
+        self.progress.advance(len(self.done) * self.done.shape[1])
 
     def work(self, cases: list[Case]) -> ShardResult:
         """Predictions of the intact model and of every variant that is still in question."""
         if self.how is Replacement.MEAN and self.means is None:
             self.means = average_head_outputs(self.model, self.task, self.cases, self.budget)
-        found = np.full((len(cases), len(self.variants) + 1), np.nan)
+        found = np.full((len(cases), *self.done.shape[1:]), np.nan)
         forked, others = self._split()
         runner = VariantRunner(
             self.model,
@@ -261,11 +261,14 @@ class Ablation(Experiment):
 
     def _effects(self, metric: Metric) -> list[AblationRow]:
         """What each variant does to a metric, on the examples that it was tried on."""
-        seen = np.isfinite(self.done[:, 1:]).sum(0)
+        first = self.done if not self.task.width else self.done[..., 0]
+        seen = np.isfinite(first[:, 1:]).sum(0)
         paired = {size: self._paired(metric, size) for size in sorted({int(n) for n in seen})}
         return [
             self._row(variant, paired[int(n)], column[: int(n)])
-            for variant, n, column in zip(self.variants, seen, self.done[:, 1:].T, strict=True)
+            for variant, n, column in zip(
+                self.variants, seen, self.done[:, 1:].swapaxes(0, 1), strict=True
+            )
         ]
 
     def _row(self, variant: Variant, paired: Paired, predictions: Floats) -> AblationRow:

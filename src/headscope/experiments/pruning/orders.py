@@ -109,8 +109,9 @@ class HeadScorer:
             predictions = run(experiment.parts, experiment.work).columns[PREDICTIONS]
         metric, gold = experiment.metric, experiment.gold
         intact = metric(predictions[:, 0], gold)
-        lost = [(intact - metric(column, gold)) * metric.better for column in predictions[:, 1:].T]
-        moved: Floats = np.abs(predictions[:, 1:] - predictions[:, :1]).mean(0)
+        columns = predictions[:, 1:].swapaxes(0, 1)
+        lost = [(intact - metric(column, gold)) * metric.better for column in columns]
+        moved: Floats = np.abs(columns - predictions[:, 0]).reshape(len(columns), -1).mean(1)
         return np.asarray(lost + 1e-6 * moved / max(float(moved.max()), TINY))
 
     def gates(self) -> Floats:
