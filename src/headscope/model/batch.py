@@ -70,6 +70,11 @@ class Batch:
             inputs["bbox"] = torch.zeros((*self.ids.shape, 4), device=self.ids.device)
         return inputs
 
+    @property
+    def real_outputs(self) -> Tensor:
+        """(example, token) of what a model gives an output for: not padding."""
+        return self.real
+
     @cached_property
     def texts(self) -> Tensor:
         """(example, token) tokens of the text itself: real and not special."""

@@ -45,6 +45,11 @@ class PairedBatch(Batch):
         }
 
     @property
+    def real_outputs(self) -> Tensor:
+        """(example, token) of the translations: not padding."""
+        return self.target.real
+
+    @property
     def labels(self) -> Tensor:
         """(example, token of the target) what is to be said there; `IGNORED` on padding."""
         rows = np.full(self.target.ids.shape, IGNORED, dtype=np.int64)

@@ -99,4 +99,7 @@ def is_input(arguments: tuple[Any, ...], context: Tensor) -> bool:
     if not arguments or not isinstance(arguments[0], Tensor):
         return False
     given = arguments[0]
-    return given.numel() == context.numel() and torch.equal(given.reshape(context.shape), context)
+    if given.numel() != context.numel():
+        return False
+    orders = [given, given.transpose(0, 1)] if given.dim() == 3 else [given]  # some put time first
+    return any(torch.equal(one.reshape(context.shape), context) for one in orders)

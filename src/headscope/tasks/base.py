@@ -101,7 +101,7 @@ class Task(ABC):
 
     @abstractmethod
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
-        """(times, case, *width) predictions of a batch whose inputs stand so many times in a row."""
+        """(times, case, *width) predictions of a batch whose inputs are repeated so many times."""
 
     @abstractmethod
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:

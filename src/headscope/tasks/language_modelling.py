@@ -26,6 +26,10 @@ class LanguageModelling(Task):
     """
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
+        return self.summed_losses(model, batch, inputs, times)
+
+    def summed_losses(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
+        """(times, case) the sum of the losses of the pieces that are asked for."""
         logits, wanted = self._logits(model, batch, inputs, times)
         asked = wanted != IGNORED
         losses = torch.nn.functional.cross_entropy(logits.float(), wanted[asked], reduction="none")
@@ -55,7 +59,7 @@ class LanguageModelling(Task):
 
     def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
         """The mean over the pieces that are asked for."""
-        return self.read(model, batch, inputs, 1)[0] / golds(batch)
+        return self.summed_losses(model, batch, inputs, 1)[0] / golds(batch)
 
 
 def _summed(values: Tensor, asked: Tensor) -> Tensor:

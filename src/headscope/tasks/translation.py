@@ -85,14 +85,11 @@ class Translation(TranslationLoss):
         self._counters: tuple[Any, ...] = (counters.BLEU(), counters.CHRF())
 
     def read(self, model: Model, batch: CaseBatch, inputs: Inputs, times: int) -> Tensor:
-        losses = super().read(model, batch, inputs, times)[..., None]
+        losses = self.summed_losses(model, batch, inputs, times)[..., None]
         said = translate(model, inputs)
         references = [reference(case.example) for case in batch.cases] * times
         counts = self.counts(said, references).reshape(times, len(batch.cases), -1)
         return torch.cat([losses.double().cpu(), torch.from_numpy(counts)], -1)
-
-    def losses(self, model: Model, batch: CaseBatch, inputs: Inputs) -> Tensor:
-        return TranslationLoss.losses(self, model, batch, inputs)
 
     def counts(self, said: Sequence[str], references: Sequence[str]) -> np.ndarray[Any, Any]:
         """(sentence, 28) the counts of BLEU and of chrF, by sacrebleu."""

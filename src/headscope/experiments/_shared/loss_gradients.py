@@ -88,10 +88,10 @@ def _by_role(sizes: Tensor, view: View) -> tuple[Tensor, Tensor]:
     Args:
         sizes: (text, head, query, key) of the derivatives by weights.
     """
-    tokens = view.tokens
+    roles, real = view.keys.roles, view.queries.real
     sizes = sizes * view.visible.mask()
-    mass = answer(view, sizes, Mass(tokens.roles, over=tokens.real)).squeeze(2)
-    even = sizes.sum(-1) * tokens.real[:, None] @ view.visible.mean(tokens.roles)
+    mass = answer(view, sizes, Mass(roles, over=real)).squeeze(2)
+    even = sizes.sum(-1) * real[:, None] @ view.visible.mean(roles)
     return _with_total(mass), _with_total(even)
 
 

@@ -21,6 +21,7 @@ def gates(
     choose: Task | None = None,
     schedule: Schedule | None = None,
     seeds: int = 3,
+    attention: str | None = None,
     out: str | Path | None = None,
     max_length: int | None = None,
     seed: int = 0,
@@ -35,6 +36,7 @@ def gates(
         choose: what the gates are trained on; None: see `tasks.two_parts`.
         schedule: penalties, steps, learning rates; by default the encoder is frozen.
         seeds: how many times the gates are trained, each time with another seed.
+        attention: `encoder`, `decoder` or `cross`: only these heads have gates; None: all have.
         out: a run folder, which makes it resumable; None keeps the results in memory.
 
     >>> from headscope._util.progress import NoProgress
@@ -58,6 +60,7 @@ def gates(
         test,
         schedule=schedule or Schedule(),
         seeds=seeds,
+        attention=attention,
         max_length=max_length,
         seed=seed,
     )

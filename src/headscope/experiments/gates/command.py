@@ -62,6 +62,13 @@ def gates_verb(
     seeds: Annotated[
         int, typer.Option(min=1, help="Number of trainings, each with its own seed.")
     ] = 3,
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            help="Gates for the heads of one kind alone: encoder, decoder or cross (models with "
+            "an encoder and a decoder)."
+        ),
+    ] = None,
 ) -> None:
     """Train a gate on every head, and see which stay open as open gates cost more."""
     from headscope.experiments.gates import gates
@@ -69,4 +76,4 @@ def gates_verb(
     schedule = Schedule(
         parse_penalties(penalties), steps, rate, encoder_rate, temperature=temperature
     )
-    run(gates, schedule=schedule, seeds=seeds)
+    run(gates, schedule=schedule, seeds=seeds, attention=attention)

@@ -43,6 +43,7 @@ class GatePaths(Experiment):
         *,
         schedule: Schedule,
         seeds: int = 3,
+        attention: str | None = None,
         max_length: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -50,7 +51,7 @@ class GatePaths(Experiment):
             raise HeadscopeError(f"gates are trained with at least 1 seed, not {seeds}")
         model.check_length(max_length)
         self.model, self.parts, self.schedule = model, {TEST: test, CHOICE: choice}, schedule
-        self.seeds = range(seed, seed + seeds)
+        self.seeds, self.attention = range(seed, seed + seeds), attention
         self.max_length, self.seed = max_length, seed
 
     def study(self) -> Study:
@@ -58,6 +59,7 @@ class GatePaths(Experiment):
         options = {
             "schedule": asdict(self.schedule),
             "seeds": len(self.seeds),
+            **({"attention": self.attention} if self.attention else {}),
             "max_length": self.max_length,
             "seed": self.seed,
         }
@@ -68,7 +70,8 @@ class GatePaths(Experiment):
         self.progress = progress
         self.data = HeldOut(self.model, self.parts, max_length=self.max_length, seed=self.seed)
         cases = self.data.cases[CHOICE]
-        self.gating = Gating(self.model, self.parts[CHOICE], cases, self.schedule, progress)
+        trained = (self.model, self.parts[CHOICE], cases, self.schedule, progress)
+        self.gating = Gating(*trained, self.attention)
 
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
         """Train the gates and turn their states into tables."""

@@ -111,6 +111,7 @@ def _text(run: RunResults, summary: GatesSummary) -> Iterator[str]:
         "the penalty grows step by step. The metric is evaluated with the open heads alone, the "
         f"others at zero, on {summary.sizes.test:,} other examples. The encoder's weights were "
         f"{'trained too' if trained else 'frozen'}."
+        + (f" Only {options['attention']} heads had gates." if options.get("attention") else "")
     )
     shares = {
         head_name(*place, part.attention): share

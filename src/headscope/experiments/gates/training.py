@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from headscope._util.interrupt import raise_if_interrupted
 from headscope._util.progress import NoProgress, Progress
 from headscope.corpus import Budget
+from headscope.errors import HeadscopeError
 from headscope.experiments.gates.schedule import Schedule
 from headscope.model import Model, evaluating, scale_heads
 from headscope.tasks import Case, CaseBatch, Task
@@ -34,14 +35,20 @@ SIZE = Budget(1024, 1024 * 128)
 class HardConcrete(nn.Module):
     """A gate for every head: (layer, head).
 
+    Args:
+        gated: for each layer whether its heads have gates; others are always open.
+
     >>> gates = HardConcrete(2, 3, Schedule())
     >>> bool((gates.chance() > 0.9).all()), gates.open().tolist()[0]
     (True, [True, True, True])
     """
 
-    def __init__(self, layers: int, heads: int, schedule: Schedule) -> None:
+    def __init__(
+        self, layers: int, heads: int, schedule: Schedule, gated: Sequence[bool] | None = None
+    ) -> None:
         super().__init__()
         self.log_alpha = nn.Parameter(torch.full((layers, heads), schedule.start))
+        self.gated = torch.tensor(gated or [True] * layers)[:, None]
         self.temperature, (self.low, self.high) = schedule.temperature, schedule.stretch
 
     def draw(self, examples: int, generator: torch.Generator) -> Tensor:
@@ -50,16 +57,16 @@ class HardConcrete(nn.Module):
         uniform = torch.rand(layers, examples, heads, generator=generator).clamp(TINY, 1 - TINY)
         noise = uniform.log() - (1 - uniform).log()
         soft = torch.sigmoid((noise + self.log_alpha[:, None]) / self.temperature)
-        return self._stretched(soft)
+        return torch.where(self.gated[:, None], self._stretched(soft), 1.0)
 
     def chance(self) -> Tensor:
         """(layer, head) probability that a gate is not exactly 0."""
         shift = self.temperature * math.log(-self.low / self.high)
-        return torch.sigmoid(self.log_alpha - shift)
+        return torch.where(self.gated, torch.sigmoid(self.log_alpha - shift), 1.0)
 
     def open(self) -> Tensor:
         """(layer, head) whether a gate is open when nothing is drawn at random."""
-        return self._stretched(torch.sigmoid(self.log_alpha)) > 0
+        return (self._stretched(torch.sigmoid(self.log_alpha)) > 0) | ~self.gated
 
     def _stretched(self, soft: Tensor) -> Tensor:
         return (soft * (self.high - self.low) + self.low).clamp(0, 1)
@@ -83,13 +90,32 @@ class Step:
 
 @dataclass
 class Gating:
-    """Trains gates on the cases of a task."""
+    """Trains gates on the cases of a task.
+
+    Attributes:
+        attention: the kind of attention whose heads have gates; None: all.
+    """
 
     model: Model
     task: Task
     cases: list[Case]
     schedule: Schedule = field(default_factory=Schedule)
     progress: Progress = field(default_factory=NoProgress)
+    attention: str | None = None
+
+    def __post_init__(self) -> None:
+        kinds = list(dict.fromkeys(self.model.attentions))
+        if self.attention is not None and self.attention not in kinds:
+            has = f"{', '.join(kinds)} attention" if kinds else "one stack, and one kind"
+            raise HeadscopeError(
+                f"there are no gates for {self.attention} attention: {self.model.name} has {has}"
+            )
+
+    @property
+    def gated(self) -> list[bool]:
+        """For each layer whether its heads have gates."""
+        kinds = self.model.attentions or ("",) * self.model.layers
+        return [self.attention in (None, kind) for kind in kinds]
 
     @property
     def cost(self) -> int:
@@ -101,7 +127,7 @@ class Gating:
         schedule, trained = self.schedule, self.schedule.encoder_rate > 0
         model = self.model.copy() if trained else self.model
         generator = torch.Generator().manual_seed(seed)
-        gates = HardConcrete(model.layers, model.heads, schedule)
+        gates = HardConcrete(model.layers, model.heads, schedule, self.gated)
         groups = [{"params": [gates.log_alpha], "lr": schedule.rate}]
         if trained:
             groups.append({"params": list(model.whole.parameters()), "lr": schedule.encoder_rate})

@@ -175,9 +175,10 @@ def output_difference(data: HeldOut, pruned: Model, gone: Order) -> float:
     difference, largest, off = 0.0, 1.0, model.places_of(gone)
     for batch in data.parts[TEST].batches(model, data.cases[TEST], BUDGET):
         inputs = batch.inputs(model)
-        outputs = real_tokens(pruned.network(**inputs)[0], batch.batch.real)
+        real = batch.batch.real_outputs
+        outputs = real_tokens(pruned.network(**inputs)[0], real)
         with evaluating(model.network), disable(model, off, data.how, data.means):
-            expected = real_tokens(model.network(**inputs)[0], batch.batch.real)
+            expected = real_tokens(model.network(**inputs)[0], real)
         difference = max(difference, float((outputs - expected).abs().max()))
         largest = max(largest, float(expected.abs().max()))
     return difference / largest

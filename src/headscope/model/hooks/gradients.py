@@ -5,7 +5,7 @@ Unlike a tap, this keeps the attention of all layers until the gradient has been
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,13 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from headscope.model.adapters import Adapter
-from headscope.model.attention import View
+from headscope.model.attention import Site, View
 from headscope.model.attention.answers import Plan
 from headscope.model.batch import Batch
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.hooks.tap import Tap, installed, lock_of
 from headscope.model.model import Model
+from headscope.model.two_stacks import has_two_stacks
 
 
 class DifferentiableTap(Tap):
@@ -32,8 +33,10 @@ class DifferentiableTap(Tap):
         layers: their numbers.
     """
 
-    def __init__(self, model: PreTrainedModel, adapter: Adapter) -> None:
-        super().__init__(model, adapter)
+    def __init__(
+        self, model: PreTrainedModel, adapter: Adapter, sites: Mapping[int, Site] | None = None
+    ) -> None:
+        super().__init__(model, adapter, sites=sites)
         self.weights: list[Tensor] = []
         self.views: list[View] = []
         self.layers: list[int] = []
@@ -91,11 +94,12 @@ def gate_heads(model: Model, batch: Batch, *, attention: bool = False) -> Iterat
     gates = Gates(torch.ones(shape, device=batch.ids.device, requires_grad=True))
     with lock_of(model.network), ExitStack() as undo:
         if attention:
-            gates.attention = DifferentiableTap(model.network, model.adapter)
+            sites = model.numbered_sites if model.adapter.modules else None
+            gates.attention = DifferentiableTap(model.network, model.adapter, sites)
             undo.enter_context(installed(gates.attention))
             gates.attention.begin(batch)
-            embeddings = _embeddings(model.network)
-            undo.callback(embeddings.register_forward_hook(_require_gradient).remove)
+            for embeddings in _embeddings(model.network):
+                undo.callback(embeddings.register_forward_hook(_require_gradient).remove)
         undo.enter_context(scale_heads(model, gates.values))
         yield gates
 
@@ -117,12 +121,17 @@ def scale_heads(model: Model, values: Tensor) -> Iterator[None]:
         yield
 
 
-def _embeddings(network: PreTrainedModel) -> nn.Module:
-    """The embeddings of tokens."""
+def _embeddings(network: PreTrainedModel) -> list[nn.Module]:
+    """The embeddings of tokens: of an encoder and of a decoder, where there are both."""
+    every: list[nn.Module] = [
+        module for module in network.modules() if isinstance(module, nn.Embedding)
+    ]
+    if has_two_stacks(network):
+        return every
     try:
-        return network.get_input_embeddings()
+        return [network.get_input_embeddings()]
     except NotImplementedError:
-        return next(module for module in network.modules() if isinstance(module, nn.Embedding))
+        return every[:1]
 
 
 def _require_gradient(_: nn.Module, __: Any, output: Any) -> Any:

@@ -18,7 +18,7 @@ from transformers.pytorch_utils import Conv1D
 from headscope.model.disabling import disable
 from headscope.model.model import Model
 from headscope.model.pruned.linear import outputs_of, parts_of
-from headscope.model.pruned.projections import LayerProjections, sample
+from headscope.model.pruned.projections import LayerProjections, sample_output
 
 NEAR = 1e-4
 """How far two outputs may differ, relative to the largest."""
@@ -94,7 +94,7 @@ class Layouts:
     """Finds out how the projections of a model are laid out."""
 
     def __init__(self, model: Model) -> None:
-        self.model, self.batch = model, sample(model)
+        self.model = model
         self._known: dict[tuple[Any, ...], Rows | None] = {}
         self._expected: dict[tuple[tuple[int, int], ...], Tensor] = {}
 
@@ -149,9 +149,6 @@ class Layouts:
             found = self._output(heads)
         return bool((found - expected).abs().max() <= NEAR * expected.abs().max())
 
-    @torch.no_grad()
     def _output(self, heads: list[tuple[int, int]]) -> Tensor:
         with disable(self.model, heads, "zero"):
-            network = self.model.network
-            output: Tensor = network(**self.batch.inputs(network))[0][self.batch.real]
-            return output
+            return sample_output(self.model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -55,15 +55,24 @@ class LayerProjections:
 
 
 def sample(model: Model) -> Batch:
-    """Two short texts, one of them padded."""
-    examples = [Example(str(number), text=text) for number, text in enumerate(TEXTS)]
+    """Two short texts, one of them padded; for a model that translates, with translations."""
+    first, second = (Example("0", text=text) for text in TEXTS)
+    examples = [replace(first, translation=second), replace(second, translation=first)]
     return model.batch(model.encode(examples, min(32, model.max_length)))
+
+
+@torch.no_grad()
+def sample_output(model: Model) -> Tensor:
+    """(token, hidden) what a model gives for them."""
+    batch = sample(model)
+    output: Tensor = model.network(**batch.inputs(model.network))[0][batch.real_outputs]
+    return output
 
 
 def find_projections(model: Model) -> dict[int, LayerProjections]:
     """The projections of every layer that attends; an error where they cannot be told."""
     adapter, network = model.adapter, model.network
-    if not adapter.block_list:
+    if not adapter.block_list and not adapter.modules:
         raise ModelError(
             f"the layers of {model.name} share their weights, so that a head cannot be removed "
             "from one of them alone"
@@ -82,9 +91,14 @@ def find_projections(model: Model) -> dict[int, LayerProjections]:
         with intercept_head_outputs(network, adapter, note):
             network(**sample(model).inputs(network))
     for number, layer in found.items():
-        _complete(layer, f"{adapter.block_list}.{number}.", calls, attended[number])
+        if adapter.modules:
+            layer.output, inside = adapter.projections[number], f"{adapter.modules[number]}."
+            before = [name for name, _ in calls[: attended[number]] if name.startswith(inside)]
+            layer.inputs = list(dict.fromkeys(before))
+        else:
+            _complete(layer, f"{adapter.block_list}.{number}.", calls, attended[number])
         if not layer.output:
-            raise ModelError(f"layer {number} of {model.name} has no output projection")
+            raise ModelError(f"{model.head_name(number)} of {model.name} has no output projection")
     return found
 
 

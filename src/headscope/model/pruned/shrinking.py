@@ -27,7 +27,7 @@ from headscope.model.pruned.projections import (
     LayerProjections,
     find_projections,
     note_biases,
-    sample,
+    sample_output,
 )
 from headscope.model.pruned.shapes import HeadBias, share_rows
 
@@ -35,7 +35,14 @@ HEADS = ("num_heads", "num_attention_heads", "n_heads", "n_head", "num_q_heads",
 GROUPS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "num_key_value_head")
 SIZES = ("all_head_size", "embed_dim", "split_size", "inner_dim", "hidden_size", "attn_dim")
 REPEATS = "num_key_value_groups"
-RUN_ERRORS = (RuntimeError, ValueError, IndexError, AttributeError, TypeError)
+RUN_ERRORS = (
+    RuntimeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+)
 
 
 def shrink(model: Model, remaining: RemainingHeads, means: Tensor | None = None) -> Model:
@@ -56,13 +63,13 @@ def shrink(model: Model, remaining: RemainingHeads, means: Tensor | None = None)
         shrinking = _Shrinking(smaller.network, rows, attempt)
         try:
             shrinking.shrink_all(changed, remaining, means)
-            found = _output(smaller)
+            found = sample_output(smaller)
         except RUN_ERRORS:
             continue
         if float((found - expected).abs().max()) <= NEAR * float(expected.abs().max()):
             if exact is not model:
                 smaller = model.copy()
-                shrinking.network = smaller.network
+                shrinking = _Shrinking(smaller.network, rows, attempt)
                 shrinking.shrink_all(changed, remaining, means)
             setattr(smaller.network.config, SHAPES_KEY, shrinking.shapes)
             setattr(smaller.network.config, HEADS_KEY, list(model.head_counts))
@@ -109,15 +116,7 @@ def _expected(
         if head not in remaining[number]
     ]
     with disable(model, gone, "zero" if means is None else "mean", means):
-        return _output(model)
-
-
-@torch.inference_mode()
-def _output(model: Model) -> Tensor:
-    """(token, hidden) of two short texts."""
-    batch = sample(model)
-    output: Tensor = model.network(**batch.inputs(model.network))[0][batch.real]
-    return output
+        return sample_output(model)
 
 
 class _Attempt(NamedTuple):
@@ -218,6 +217,10 @@ class _Shrinking:
         if chosen is not None:
             kept = parameter[torch.tensor(chosen, device=parameter.device)]
             setattr(module, leaf, nn.Parameter(kept))
+        elif isinstance(module, nn.Embedding) and parameter.shape[1] == layer.heads:
+            # a table of position biases, a column for each head
+            setattr(module, leaf, nn.Parameter(parameter[:, list(selection.heads)]))
+            module.embedding_dim = len(selection.heads)
 
     def _set_attributes(self, selection: Selection) -> None:
         """Say how many heads there are to the modules of a layer that want to know."""
