@@ -189,8 +189,7 @@ def test_messages_between_neurons_say_the_same() -> None:
     model = with_biases("bert")
     _, layers, trace = followed(model, ["ab cd, ef"])
     heads = torch.stack([layer.heads for layer in layers])
-    assert trace.first_input is not None
-    expected = Reference(model).run(trace.first_input[0].detach().double().numpy())
+    expected = Reference(model).run(trace.inputs[0][0].detach().double().numpy())
     assert np.allclose(heads[:, 0].numpy(), expected, atol=1e-4 * np.abs(expected).max())
     assert np.abs(expected).max() > 0.01
 

@@ -139,6 +139,13 @@ class Task(ABC):
                 predictions[list(batch.places)] = values.double().cpu().numpy()
         return predictions
 
+    timed: ClassVar[str] = "reading"
+    """What `run` does, in a word."""
+
+    def run(self, model: Model, batch: CaseBatch) -> None:
+        """Have a model do its work on a batch, to see how long it takes."""
+        model.network(**batch.inputs(model))
+
     def score(self, predictions: Floats, cases: list[Case], seed: int = 0) -> list[Score]:
         """Every metric with its interval and error, and what knowing nothing would give."""
         gold = np.array([case.gold for case in cases])

@@ -100,6 +100,13 @@ class Translation(TranslationLoss):
         ]
         return np.concatenate([np.array(column, dtype=float) for column in columns], 1)
 
+    timed: ClassVar[str] = "generation"
+
+    def run(self, model: Model, batch: CaseBatch) -> None:
+        """Have a model say as many pieces as the translations have, whatever they are."""
+        assert isinstance(batch.batch, PairedBatch)
+        translate(model, batch.inputs(model), length=batch.batch.target.ids.shape[1])
+
 
 def reference(example: Example) -> str:
     """The translation of an example as text."""
@@ -108,16 +115,20 @@ def reference(example: Example) -> str:
 
 
 @torch.inference_mode()
-def translate(model: Model, inputs: Inputs) -> list[str]:
+def translate(model: Model, inputs: Inputs, *, length: int | None = None) -> list[str]:
     """What a model says of some texts, greedily; heads that are off stay off.
 
     Args:
         inputs: what the network is called with.
+        length: say so many pieces; None: until it is done.
     """
     given = {name: inputs[name] for name in SPOKEN if name in inputs}
     longest = min(model.max_length, 2 * given["input_ids"].shape[1] + 10)
     speaker: Any = model.whole
-    said = speaker.generate(**given, num_beams=1, do_sample=False, max_length=longest)
+    how = (
+        {"max_length": longest} if length is None else {"max_length": length, "min_length": length}
+    )
+    said = speaker.generate(**given, num_beams=1, do_sample=False, **how)
     return [str(text) for text in model.tokenizer.batch_decode(said, skip_special_tokens=True)]
 
 

@@ -14,6 +14,7 @@ from headscope.model.pruned.usage import (
     onnx_lines,
     pipeline_lines,
     sentence_lines,
+    speaking_lines,
 )
 from headscope.runs import Study
 
@@ -71,7 +72,7 @@ def _by_layer(names: list[str]) -> list[str]:
     """The removed heads, a line for each layer."""
     layers: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        layer, _, head = name.partition(".")
+        layer, _, head = name.rpartition(".")
         layers[layer].append(head)
     return [f"- {layer}: {', '.join(heads)}" for layer, heads in layers.items()]
 
@@ -92,8 +93,8 @@ def _facts(pruned: PrunedModel) -> Iterator[str]:
     before, after = pruned.parameters
     yield f"- {before:,} parameters before, {after:,} after ({after / before:.1%})."
     yield (
-        f"- {pruned.speed}, both measured in turn on the machine that made it, texts of the task "
-        "in batches."
+        f"- {pruned.speed} at {pruned.timed}, both measured in turn on the machine that made it, "
+        "texts of the task in batches."
     )
     tuned = ", before it was fine-tuned further" if pruned.tuned else ""
     yield (
@@ -107,7 +108,7 @@ def _facts(pruned: PrunedModel) -> Iterator[str]:
 def _usage(model: Model, summary: PruningSummary) -> Iterator[list[str]]:
     """Lines of code, each kind in a block of its own."""
     lines = {
-        "With transformers:": loading_lines(model, FOLDER),
+        "With transformers:": speaking_lines(model, FOLDER) or loading_lines(model, FOLDER),
         "As a pipeline:": pipeline_lines(model, FOLDER),
         "As sentence vectors, pooled as those of the original:": sentence_lines(model, FOLDER),
         "With headscope:": f'import headscope\nheadscope.load("{FOLDER}")',

@@ -123,6 +123,7 @@ class Pruning(Experiment):
             parameters=(parameter_count(self.model), parameter_count(pruned)),
             speed=model_speedup(self.model, pruned, data.parts[TEST], data.cases[TEST]),
             test=self._score(pruned),
+            timed=data.parts[TEST].timed,
         )
 
     def _score(self, pruned: Model) -> list[ScoreChange]:

@@ -43,9 +43,9 @@ def model_speedup(intact: Model, pruned: Model, task: Task, cases: list[Case]) -
 
     def forward(model: Model) -> Callable[[], None]:
         def once() -> None:
-            with torch.inference_mode(), evaluating(model.network):
+            with torch.inference_mode(), evaluating(model.whole):
                 for batch in batches:
-                    model.network(**batch.inputs(model))
+                    task.run(model, batch)
             if model.network.device.type != "cpu":
                 torch.accelerator.synchronize()  # otherwise only the launch would be timed
 

@@ -55,6 +55,7 @@ class PrunedModel:
         parameters: of the intact model and of the pruned one.
         test: its metrics on the held-out part; tuned: the same after fine-tuning.
         onnx: largest difference of the outputs of the ONNX file.
+        timed: what its speed was measured at.
     """
 
     by: str
@@ -68,6 +69,7 @@ class PrunedModel:
     test: list[ScoreChange]
     tuned: list[ScoreChange] | None = None
     onnx: float | None = None
+    timed: str = "reading"
 
     @property
     def final(self) -> list[ScoreChange]:

@@ -74,7 +74,7 @@ class Relevance(CaseExperiment):
         """Relevance of some cases, and the gradients of their loss."""
         total = self.model.layers * self.model.heads
         relevance, gates = np.empty((len(cases), total)), np.empty((len(cases), total))
-        parts = np.zeros((1, self.model.layers, 5))
+        parts = np.zeros((1, self.model.layers, 6))
         for batch in self.task.batches(self.model, cases, BATCH):
             rows = list(batch.places)
             relevance[rows] = self.propagate(batch, parts[0])
@@ -89,8 +89,8 @@ class Relevance(CaseExperiment):
         """(case, head) relevance.
 
         Args:
-            parts: (layer, 5); to it is added where the score went: the score itself, then heads,
-                residual path, biases, epsilon.
+            parts: (layer, 6); to it is added where the score went: the score itself, then heads,
+                residual path, biases, epsilon, and what does not come by the layer.
         """
         with propagate_relevance(self.model, self.epsilon) as trace:
             score = self.task.explained(self.model, batch, batch.inputs(self.model)).sum()
@@ -99,7 +99,7 @@ class Relevance(CaseExperiment):
         by_case = np.zeros((len(batch.cases), self.model.layers, self.model.heads))
         for each in layers:
             layer, of_heads = each.layer, each.heads.double()
-            went = [float(of_heads.sum()), each.past, each.biases, each.epsilons]
+            went = [float(of_heads.sum()), each.past, each.biases, each.epsilons, each.elsewhere]
             self._check_lost(layer, total, went)
             parts[layer] += [total, *went]
             texts = of_heads.view(len(batch.cases), -1, of_heads.shape[1]).sum(1)
@@ -122,9 +122,9 @@ class Relevance(CaseExperiment):
             if not parts.any():  # it does not attend
                 continue
             lost = float(abs(parts[0] - parts[1:].sum()) / np.abs(parts).max())
-            heads, residual, biases, epsilon = (parts[1:] / parts[0]).tolist()
+            heads, residual, biases, epsilon, elsewhere = (parts[1:] / parts[0]).tolist()
             attention, layer = self.model.named(number)
-            went = (heads, residual, biases, epsilon, lost)
+            went = (heads, residual, biases, epsilon, lost, elsewhere)
             layers.append(ScoreParts(layer, *went, attention=attention))
         return layers
 

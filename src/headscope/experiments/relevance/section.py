@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from headscope._util.naming import SELF
 from headscope.evidence import HEADS, Unit
 from headscope.evidence.correlation import rank_correlation
 from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
@@ -26,31 +27,36 @@ def where_the_score_goes(view: CorpusView) -> Section | None:
     if not layers:
         return None
     lost = max(parts.lost for parts in layers)
+    names = PARTS if view.attention == SELF else (*PARTS, "elsewhere")
     bars = [
         {"layer": parts.layer, "part": part, "value": getattr(parts, part)}
         for parts in layers
-        for part in PARTS
+        for part in names
     ]
+    beside = ""
+    if view.attention != SELF:
+        other = "for the encoder" if view.attention != "encoder" else "in the decoder"
+        beside = f" Elsewhere: what does not come by the layer, because it has gone {other}."
     return Section(
         "Where the score goes",
         [
             "At every layer the score that the model gives to its prediction comes through the "
             "heads or past them, on the residual path; the rest is absorbed above, by biases and "
             f"by the stabiliser of the rule. The parts sum to the score, to {lost:.0e} of the "
-            "largest. A part may be negative, and others then exceed the score."
+            f"largest. A part may be negative, and others then exceed the score.{beside}"
         ],
         [
             Chart(
                 "relevance-parts",
                 "where the score goes",
                 "Shares of the score, by layer.",
-                layer_parts(list(PARTS)),
+                layer_parts(list(names)),
                 other={"parts": bars},
             )
         ],
-        ("layer", *PARTS),
+        ("layer", *names),
         [
-            (str(parts.layer), *(Unit.SHARE.number(getattr(parts, part)) for part in PARTS))
+            (str(parts.layer), *(Unit.SHARE.number(getattr(parts, part)) for part in names))
             for parts in layers
         ],
     )

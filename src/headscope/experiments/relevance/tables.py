@@ -16,6 +16,8 @@ class ScoreParts:
         heads: through the heads; residual: past them, on the residual path.
         biases, epsilon: absorbed above the layer, by biases and by the stabiliser.
         lost: what is missing, relative to the largest part: an error of computation.
+        elsewhere: of an encoder, what stays in the decoder; of a decoder, what has left for the
+            encoder above the layer.
     """
 
     attention: str = field(default=SELF, kw_only=True)
@@ -25,6 +27,7 @@ class ScoreParts:
     biases: float
     epsilon: float
     lost: float
+    elsewhere: float = 0.0
 
 
 @dataclass(frozen=True)

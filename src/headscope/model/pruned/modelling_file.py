@@ -12,6 +12,8 @@ AUTO_CLASS_NAMES = {
     "ForSequenceClassification": "AutoModelForSequenceClassification",
     "ForMaskedLM": "AutoModelForMaskedLM",
     "ForCausalLM": "AutoModelForCausalLM",
+    "ForConditionalGeneration": "AutoModelForSeq2SeqLM",
+    "MTModel": "AutoModelForSeq2SeqLM",
 }
 """By the end of the name of a network's class: the class that loads it."""
 PARTS = (HeadLinear, HeadBias, share_rows, resize)

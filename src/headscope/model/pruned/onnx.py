@@ -46,6 +46,8 @@ def export_onnx(model: Model, path: Path) -> float:
         raise ModelError(
             "an ONNX file needs onnx, onnxscript and onnxruntime: pip install 'headscope[onnx]'"
         )
+    if model.translates:
+        raise ModelError("a model with an encoder and a decoder does not fit into one ONNX file")
     part = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
         with evaluating(model.whole):

@@ -44,9 +44,27 @@ def loading_lines(model: Model, folder: str) -> str:
     )
 
 
-def pipeline_lines(model: Model, folder: str) -> str:
-    """Lines that make a pipeline of a saved model."""
-    kind = PIPELINES[auto_class(type(model.whole).__name__)]
+def speaking_lines(model: Model, folder: str) -> str | None:
+    """Lines that have a saved model with an encoder and a decoder say something; None if it has
+    none.
+    """
+    if not model.translates:
+        return None
+    return "\n".join(
+        [
+            loading_lines(model, folder),
+            'inputs = tokenizer(["A text.", "Another."], padding=True, return_tensors="pt")',
+            "print(tokenizer.batch_decode(model.generate(**inputs), skip_special_tokens=True))",
+        ]
+    )
+
+
+def pipeline_lines(model: Model, folder: str) -> str | None:
+    """Lines that make a pipeline of a saved model; None if transformers has none for its kind."""
+    auto = auto_class(type(model.whole).__name__)
+    if auto not in PIPELINES:
+        return None
+    kind = PIPELINES[auto]
     return "\n".join(
         ["from transformers import pipeline", f'pipeline("{kind}", "{folder}"{_trust(model)})']
     )
