@@ -8,14 +8,12 @@ out with the reason; watching the others must not change the output.
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.pytorch_utils import Conv1D
 
@@ -27,9 +25,10 @@ from headscope.model.attention import Kind, MapWatcher, Seen, Site
 from headscope.model.batch import pad_id
 from headscope.model.hooks.attention_function import AttentionCall, eager, replaced_attention
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
-from headscope.model.hooks.softmax_route import SOFTMAX, replaced_products
+from headscope.model.hooks.softmax_route import replaced_products
 from headscope.model.hooks.tap import watch
 from headscope.model.paired_batch import PairedBatch, make_paired_batch
+from headscope.model.softmax_counter import SoftmaxCounter
 from headscope.model.token_roles import TokenRoles
 from headscope.model.trial import is_input, no_hooks_left
 from headscope.model.two_stacks import stacks_of
@@ -101,7 +100,7 @@ class StackVerification:
 
     def run(self) -> Found:
         """What can be seen, and what cannot."""
-        softmaxes = _Softmaxes()
+        softmaxes = SoftmaxCounter()
         paths = self._find(softmaxes)
         missing: dict[Kind, str] = {}
         for kind in Kind:
@@ -133,7 +132,7 @@ class StackVerification:
         return make_paired_batch(paired, roles, pad_id(self.tokenizer), self.network.device)
 
     @torch.inference_mode()
-    def _find(self, softmaxes: _Softmaxes) -> dict[str, Site]:
+    def _find(self, softmaxes: SoftmaxCounter) -> dict[str, Site]:
         """The path of every module that attends over tokens, and where that is."""
         names = {module: name for name, module in self.network.named_modules()}
         running = softmaxes.running
@@ -160,11 +159,7 @@ class StackVerification:
             if self.adapter.route is Route.SOFTMAX:
                 for part in stacks_of(self.network):
                     undo.enter_context(replaced_products(part, product))
-                for module, name in names.items():
-                    enter, leave = _following(running, name)
-                    undo.callback(module.register_forward_pre_hook(enter).remove)
-                    undo.callback(module.register_forward_hook(leave).remove)
-                undo.enter_context(softmaxes)
+                softmaxes.install(self.network, undo)
             self._run()
         return found
 
@@ -293,39 +288,7 @@ class StackVerification:
         return False
 
 
-class _Softmaxes(TorchFunctionMode):
-    """Counts the softmaxes of every module that runs.
-
-    Attributes:
-        running: the paths of the modules that are running, the innermost last.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.running: list[str] = []
-        self.counts: Counter[str] = Counter()
-
-    def __torch_function__(
-        self, function: Any, types: Any, arguments: Any = (), options: Any = None
-    ) -> Any:
-        if function in SOFTMAX and self.running:
-            self.counts[self.running[-1]] += 1
-        return function(*arguments, **(options or {}))
-
-
 def _as_weights(maps: Tensor) -> Tensor:
     """Maps as weights, where a family returns the scores before the softmax (ProphetNet)."""
     maps = maps.float()
     return maps.softmax(-1) if float(maps.min()) < -1e-3 else maps
-
-
-def _following(running: list[str], name: str) -> tuple[Any, Any]:
-    """Hooks that keep a list of the modules that are running."""
-
-    def enter(*_: Any) -> None:
-        running.append(name)
-
-    def leave(*_: Any) -> None:
-        running.pop()
-
-    return enter, leave

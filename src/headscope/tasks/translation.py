@@ -114,7 +114,6 @@ def reference(example: Example) -> str:
     return example.translation.text or " ".join(example.translation.words)
 
 
-@torch.inference_mode()
 def translate(model: Model, inputs: Inputs, *, length: int | None = None) -> list[str]:
     """What a model says of some texts, greedily; heads that are off stay off.
 
@@ -128,7 +127,8 @@ def translate(model: Model, inputs: Inputs, *, length: int | None = None) -> lis
     how = (
         {"max_length": longest} if length is None else {"max_length": length, "min_length": length}
     )
-    said = speaker.generate(**given, num_beams=1, do_sample=False, **how)
+    with torch.inference_mode():
+        said = speaker.generate(**given, num_beams=1, do_sample=False, **how)
     return [str(text) for text in model.tokenizer.batch_decode(said, skip_special_tokens=True)]
 
 
