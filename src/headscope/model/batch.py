@@ -11,7 +11,6 @@ import numpy as np
 
 from headscope._util.tensors import torch
 from headscope.corpus import Pieces, bucket_of
-from headscope.model.attention.kinds import Kind
 from headscope.model.words import Units, units_of
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from headscope.model.attention.kinds import Kind
     from headscope.model.token_roles import TokenRoles
 
 Result = TypeVar("Result")

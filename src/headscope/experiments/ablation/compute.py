@@ -277,9 +277,7 @@ class Ablation(Experiment):
         if self.decider:
             p = min(1.0, p * self.decider.looks)  # at whichever look it ended
             verdict = str(self.decider.verdict(effect, metric))
-        attention, layer = "all", None
-        if variant.layer is not None:
-            attention, layer = self.model.named(variant.layer)
+        attention, layer = variant.place(self.model)
         return AblationRow(
             self.task.name,
             metric.name,

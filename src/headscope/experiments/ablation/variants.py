@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headscope._util.naming import parse_heads
+from headscope.evidence.tally import ALL
 from headscope.model import Model
 
 
@@ -21,6 +22,10 @@ class Variant:
     def layer(self) -> int | None:
         """Its layer, where it has one."""
         return next(iter(self.heads)) if len(self.heads) == 1 else None
+
+    def place(self, model: Model) -> tuple[str, int | None]:
+        """The kind of attention and the layer that it is in, as tables write them."""
+        return (ALL, None) if self.layer is None else model.named(self.layer)
 
     @property
     def head(self) -> int | None:
