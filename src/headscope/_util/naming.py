@@ -59,7 +59,7 @@ def parse_heads(
     by_layer: dict[int, set[int]] = {}
     for kind, layer, head in _split(names):
         named = kind is not None and bool(kind or attentions)
-        number = _number(kind or "", layer, attentions) if named else layer
+        number = _number(kind or "", layer, head, attentions) if named else layer
         heads = counts[number] if 0 <= number < len(counts) else 0
         if not heads or (head is not None and not 0 <= head < heads):
             name = head_name(layer, head, kind or SELF)
@@ -68,14 +68,15 @@ def parse_heads(
     return {layer: sorted(members) for layer, members in sorted(by_layer.items())}
 
 
-def _number(kind: str, layer: int, attentions: Sequence[str]) -> int:
+def _number(kind: str, layer: int, head: int | None, attentions: Sequence[str]) -> int:
     """The number of an attention from the beginning of its kind and its layer; -1 for none."""
+    name = head_name(layer, head)
     known = [each for each in dict.fromkeys(attentions) if kind and each.startswith(kind.lower())]
     if not attentions and kind:
-        raise HeadscopeError(f"this model has one stack: write L{layer}, not {kind} L{layer}")
+        raise HeadscopeError(f"this model has one stack: write {name}, not {kind} {name}")
     if len(known) != 1:
-        kinds = " or ".join(f"{each} L{layer}" for each in dict.fromkeys(attentions))
-        given = f"{kind} L{layer}".strip()
+        kinds = " or ".join(f"{each} {name}" for each in dict.fromkeys(attentions))
+        given = f"{kind} {name}".strip()
         raise HeadscopeError(f"{given!r} does not say which attention it is of; write {kinds}")
     numbers = [number for number, each in enumerate(attentions) if each == known[0]]
     return numbers[layer] if layer < len(numbers) else -1

@@ -107,7 +107,7 @@ class Screen:
             self.line(f"{label.head} is {label.short}")
         if len(view.labels) > LISTED:
             self.line(f"and {len(view.labels) - LISTED} more (in the report)")
-        for analysis in view.results.record.analyses:
+        for analysis in view.analyses:
             section = view.section(analysis.analysis)
             if section is not None:
                 self.section(section)

@@ -122,9 +122,13 @@ def _top_of(config: PretrainedConfig, top: Top) -> Top:
     """What to load: a model with an encoder and a decoder always has what makes it speak, so that
     it can be asked to translate.
     """
-    speaks = getattr(config, "is_encoder_decoder", False) and (
-        type(config) in AutoModelForSeq2SeqLM._model_mapping
-    )
+    known = type(config) in AutoModelForSeq2SeqLM._model_mapping
+    if top is Top.SEQ2SEQ and not known:
+        raise ModelError(
+            f"the family {config.model_type!r} has no encoder and decoder, so that it cannot "
+            "translate"
+        )
+    speaks = known and getattr(config, "is_encoder_decoder", False)
     return Top.SEQ2SEQ if top is Top.NONE and speaks else top
 
 

@@ -85,6 +85,15 @@ class CorpusView:
         return self.results.rows(HEADS, corpus=self.corpus, weights=self.weights)
 
     @cached_property
+    def analyses(self) -> list[AnalysisRecord]:
+        """The analyses of the run; of several kinds of attention, those that this one allows."""
+        every = self.results.record.analyses
+        if self.attention == SELF:
+            return every
+        there = {row.analysis for row in self.rows}
+        return [record for record in every if record.analysis in there]
+
+    @cached_property
     def headlines(self) -> list[Headline]:
         """What is worth a map, in the order of the analyses."""
         record = self.results.record
@@ -147,7 +156,12 @@ class CorpusView:
         if self.attention == SELF:
             return every
         of = f" of {self.attention} attention"
-        return {name.removesuffix(of): why for name, why in every.items() if name.endswith(of)}
+        kinds = {f"{kind} attention" for kind in ("encoder", "decoder", "cross")}
+        return {
+            name.removesuffix(of): why
+            for name, why in every.items()
+            if name.endswith(of) or name in kinds
+        }
 
     def section(self, analysis: str) -> Section | None:
         """What an analysis has to show besides numbers per head."""
@@ -168,7 +182,7 @@ class CorpusView:
 
     def charts(self) -> Iterator[tuple[AnalysisRecord, Section | None, list[Chart]]]:
         """Every analysis with its own section and its charts."""
-        for analysis in self.results.record.analyses:
+        for analysis in self.analyses:
             name = analysis.analysis
             lines = [line for line in self.headlines if line.analysis == name]
             charts = [*self._curves(name, lines), *self._maps(lines), *self._profiles(analysis)]

@@ -22,6 +22,7 @@ def scan(
     settings: Settings | None = None,
     options: Mapping[str, object] | None = None,
     gradients: bool = False,
+    generate: bool = False,
     progress: Progress | None = None,
     command: Sequence[str] = (),
 ) -> RunResults:
@@ -35,6 +36,8 @@ def scan(
         options: of analyses, by name: `{"dependencies": {"possessive": True}}`.
         gradients: also follow the masked-LM loss of the texts to attention; the model must have
             been loaded with that head (for other tasks see `importance`).
+        generate: let a model with an encoder and a decoder translate the texts first, and analyse
+            what it says.
 
     >>> from headscope import read
     >>> results = scan("minilm", read("tour", limit=24), only=["focus"])
@@ -52,6 +55,7 @@ def scan(
         [source if isinstance(source, Corpus) else read(source) for source in data],
         only,
         (settings or Settings()).with_options(options or {}),
-        gradients,
+        gradients=gradients,
+        generate=generate,
     )
     return run_study(scanned, out=out, progress=progress, command=command)

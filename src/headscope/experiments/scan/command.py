@@ -33,14 +33,12 @@ class CorpusOptions(OptionGroup):
     seed: options.Seed = 0
     as_json: options.Json = False
 
-    def read(self, sources: list[str], documents: str | None = None) -> list[Corpus]:
+    def read(self, sources: list[str], documents: str | None = None, **more: Any) -> list[Corpus]:
         """The corpora of these names."""
         from headscope.corpus import read
 
-        return [
-            read(source, limit=self.limit, documents=documents, glue_dir=self.glue_dir)
-            for source in sources
-        ]
+        chosen = {"limit": self.limit, "documents": documents, "glue_dir": self.glue_dir}
+        return [read(source, **chosen | more) for source in sources]
 
     def settings(self, **more: Any) -> Settings:
         """The settings of the scan."""
@@ -59,6 +57,7 @@ class CorpusOptions(OptionGroup):
         "scan minilm tour -o run",
         "scan bert-base-uncased en_ewt-ud-test.conllu -o run --random-weights",
         "scan minilm tour -o run --only dependencies,focus --dependencies-clip-offsets",
+        "scan my-translator parallel:pairs.tsv -o run",
         "scan --list",
     ),
 )
@@ -101,6 +100,20 @@ def scan_verb(
             "--gradients", help="Also measure the gradient of the masked-LM loss in attention."
         ),
     ] = False,
+    generate: Annotated[
+        bool,
+        typer.Option(
+            "--generate", help="Let an encoder-decoder translate first, and analyse what it says."
+        ),
+    ] = False,
+    source_annotation: Annotated[
+        str | None,
+        typer.Option(help="Treebank (CoNLL-U) of the texts of parallel:FILE, in their order."),
+    ] = None,
+    target_annotation: Annotated[
+        str | None,
+        typer.Option(help="Treebank of their translations."),
+    ] = None,
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="Load pickled weights, which can run code.")
     ] = False,
@@ -131,11 +144,17 @@ def scan_verb(
             allow_pickle=allow_pickle,
             trust_remote_code=trust_remote_code,
         ),
-        *corpora.read(data, documents),
+        *corpora.read(
+            data,
+            documents,
+            source_annotation=source_annotation,
+            target_annotation=target_annotation,
+        ),
         out=out,
         only=only,
         settings=settings,
         gradients=gradients,
+        generate=generate,
         **run_context(),
     )
     show_result(results, out, corpora.figures, corpora.as_json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -17,6 +18,7 @@ from headscope.experiments._shared.loss_gradients import Gradients
 from headscope.experiments.base import Experiment, versions
 from headscope.experiments.importance.compute import Importance
 from headscope.experiments.scan.gather import add_pass
+from headscope.experiments.scan.generation import check_speaks, translated
 from headscope.experiments.scan.passes import forecast, together
 from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
 from headscope.experiments.scan.settings import Settings
@@ -36,12 +38,21 @@ class Scan(Experiment):
         corpora: list[Corpus],
         only: Sequence[str] | None,
         settings: Settings,
-        gradients: bool,
+        *,
+        gradients: bool = False,
+        generate: bool = False,
     ) -> None:
         self.model, self.corpora, self.settings = model, corpora, settings
-        self.only, self.gradients = only, gradients
+        self.only, self.gradients, self.generate = only, gradients, generate
         self.kinds = choose(list(only) if only is not None else None)
         check(model, corpora, settings)
+        if generate:
+            check_speaks(model)
+        if gradients and model.translates:
+            raise HeadscopeError(
+                f"{model.name} has no masked-LM head; headscope importance follows the loss of "
+                "translations (translate-loss:FILE)"
+            )
         if gradients and not _has_masked_lm(model):
             raise HeadscopeError(
                 f"{model.name} was loaded without a masked-LM head, so there is no loss to "
@@ -50,11 +61,17 @@ class Scan(Experiment):
 
     def study(self) -> Study:
         """What identifies the scan."""
-        return scan_study(self.model, self.corpora, self.kinds, self.settings, self.gradients)
+        study = scan_study(self.model, self.corpora, self.kinds, self.settings, self.gradients)
+        return (
+            replace(study, options=study.options | {"generate": True}) if self.generate else study
+        )
 
     def prepare(self, progress: Progress) -> None:
         """Survey the corpora and plan the passes."""
         settings = self.settings
+        if self.generate:
+            length = settings.max_length
+            self.corpora = [translated(self.model, each, length, progress) for each in self.corpora]
         self.plans = make_plans(self.model, self.corpora, self.kinds, settings, progress)
         if self.only is not None:
             check_something_to_do(self.plans)

@@ -120,10 +120,21 @@ def _plan(
         if across := _of(possible, Inputs.WINDOWS):
             windows = survey(model, corpus, across, settings, progress, inputs=Inputs.WINDOWS)
             plan.parts.append(Part(Inputs.WINDOWS, across, windows))
+        if _translated(corpus):
+            progress.say(f"{corpus.name}: {model.name} has no decoder to read its translations")
     if plan.left_out:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in plan.left_out.items())
-        progress.say(f"{corpus.name}: left out {reasons}")
+        progress.say(f"{corpus.name}: left out {_reasons(plan.left_out, bool(model.attentions))}")
     return plan
+
+
+def _reasons(left_out: dict[str, str], together: bool) -> str:
+    """What is left out and why; `together`: what has one reason in one place."""
+    if not together:
+        return "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+    names: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        names.setdefault(reason, []).append(name.replace(" attention", ""))
+    return "; ".join(f"{', '.join(some)}: {reason}" for reason, some in names.items())
 
 
 def _plan_attention(plan: Plan, model: Model, kinds: list[type[Analysis]], attention: Kind) -> None:
