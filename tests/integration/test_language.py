@@ -138,7 +138,7 @@ def test_what_the_annotation_does_not_allow_is_left_out_and_said() -> None:
     )
     left_out = scan(model, plain, progress=NoProgress()).record.left_out["made"]
     whole = {"coreference", "dependencies", "frames", "links", "token_to_token"}
-    parts = {"linguistic_features of subjects, objects", "repetition"}
+    parts = {"linguistic_features of subjects, objects", "repetition", "alignment"}
     nothing = {"share of rare_words"}  # every word is frequent in so few texts
     assert set(left_out) == whole | parts | nothing
     assert left_out["dependencies"] == "the corpus has no syntactic heads and relations"

@@ -26,7 +26,9 @@ from tests.unit.examples import corpus_of
 
 SHAPES = {"distances", "patterns", "repetition", "rollout", "value_norms"}  # in test_shapes.py
 PLAIN = [
-    name for name, kind in analyses().items() if kind.annotation is None and name not in SHAPES
+    name
+    for name, kind in analyses().items()
+    if kind.annotation is None and name not in {*SHAPES, "alignment"}
 ]
 Totals = dict[tuple[Key, int, int], list[float]]  # sum and count by what, layer, head
 

@@ -261,8 +261,6 @@ def test_padding_that_changes_a_text_is_avoided() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "bart": ({"d_model": 32}, "has an encoder and a decoder"),
-    "t5": ({"d_model": 32}, "has an encoder and a decoder"),
     "big_bird": ({"hidden_size": 32}, "attends in sparse blocks"),
     "mamba": ({"hidden_size": 16}, "computes no attention over tokens"),
     "fnet": ({"hidden_size": 32}, "computes no attention over tokens"),

@@ -30,19 +30,27 @@ class Budget:
         return fits or examples == 1
 
 
-def plan_batches(lengths: Sequence[int], budget: Budget, *, padded: bool = True) -> list[list[int]]:
+def plan_batches(
+    lengths: Sequence[int | tuple[int, ...]], budget: Budget, *, padded: bool = True
+) -> list[list[int]]:
     """Group examples of similar length into batches; returns their positions, shortest first.
 
     Args:
+        lengths: of the examples; of a text and its translation, both.
         padded: whether examples of different length may be in one batch.
 
     >>> plan_batches([5, 90, 6, 5], Budget(tokens=100))
     [[0, 3, 2], [1]]
+    >>> plan_batches([(5, 4), (5, 3), (5, 4)], Budget(tokens=100), padded=False)
+    [[1], [0, 2]]
     """
+    sizes = [each if isinstance(each, tuple) else (each,) for each in lengths]
     batches: list[list[int]] = []
-    for position in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
-        even = bool(batches) and lengths[batches[-1][-1]] == lengths[position]
-        room = batches and budget.holds(len(batches[-1]) + 1, lengths[position])
+    for position in sorted(
+        range(len(sizes)), key=lambda index: (max(sizes[index]), sizes[index], index)
+    ):
+        even = bool(batches) and sizes[batches[-1][-1]] == sizes[position]
+        room = batches and budget.holds(len(batches[-1]) + 1, max(sizes[position]))
         if room and (padded or even):
             batches[-1].append(position)
         else:

@@ -54,9 +54,9 @@ class Pieces:
         return (self,)
 
     @property
-    def size(self) -> int:
-        """The number of pieces of the longest text that the model reads."""
-        return max(len(side) for side in self.sides)
+    def lengths(self) -> tuple[int, ...]:
+        """The number of pieces of each of these texts."""
+        return tuple(len(side) for side in self.sides)
 
     @cached_property
     def unit(self) -> NDArray[np.int64]:

@@ -113,7 +113,7 @@ class Task(ABC):
 
     def batches(self, model: Model, cases: list[Case], budget: Budget) -> list[CaseBatch]:
         """Batches of like length."""
-        lengths = [max(text.size for text in case.texts) for case in cases]
+        lengths = [max(text.lengths for text in case.texts) for case in cases]
         size = Budget(
             max(1, budget.tokens // self.texts_per_case),
             max(1, budget.area // self.texts_per_case),

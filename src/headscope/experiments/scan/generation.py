@@ -40,9 +40,10 @@ def translated(
     examples = [replace(example, translation=None, alignment=()) for example in corpus]
     texts = model.encode(examples, max_length)
     said: dict[int, str] = {}
+    padded = not model.adapter.depends_on_padding
     progress.begin(f"{model.name} translates {corpus.name}", len(texts))
     with evaluating(model.whole):
-        for places in plan_batches([text.size for text in texts], BUDGET):
+        for places in plan_batches([len(text) for text in texts], BUDGET, padded=padded):
             batch = model.batch([texts[place] for place in places])
             answers = translate(model, batch.inputs(model.network))
             said |= dict(zip(places, answers, strict=True))

@@ -158,7 +158,7 @@ class Pass:
 
     def _places(self, texts: list[Pieces]) -> list[list[int]]:
         padded = not self.model.adapter.depends_on_padding
-        return plan_batches([text.size for text in texts], self.settings.budget, padded=padded)
+        return plan_batches([text.lengths for text in texts], self.settings.budget, padded=padded)
 
     def restore(self, result: ShardResult, prefix: str = "") -> list[Analysis]:
         """The analyses with the tallies of a result restored."""
