@@ -16,12 +16,14 @@ from transformers import PreTrainedModel
 
 import headscope as hs
 from families.listing import is_decoder
-from families.tiny import tiny_network
+from families.tiny import family_network
 from headscope._util.progress import NoProgress
-from headscope.corpus import Budget, Example
+from headscope.corpus import Budget, Example, parallel
 from headscope.experiments.ablation.tables import ABLATION
 from headscope.model import Batch, Model
-from headscope.model.attention import MapWatcher
+from headscope.model.attention import Kind, MapWatcher, Seen
+from headscope.tasks import Task
+from headscope.tasks.translation import TranslationLoss
 from headscope.testing import tiny_tokenizer
 
 OK = "ok"
@@ -34,6 +36,14 @@ TEXTS = {
     ],
     "unpadded": ["ab cd ef . gh ij ka ab cd ef gh", "gh ij kl , aa bb cc dd ee ff gg"],
 }
+
+PAIRS = [
+    ("ab cd ef . gh ij kl ab ab cd", "gh ij kl , aa bb"),
+    ("a", "ab cd ef . gh ij kl ab ab cd ef gh"),
+    ("aabb cc , dd ee ff", "cd"),
+    ("ij kl", "gh ij aa bb cc"),
+]
+"""Texts with what stands for their translations."""
 
 
 class WrongError(Exception):
@@ -60,13 +70,13 @@ def check_family(family: str) -> Findings:
     """Try all operations on a tiny network of a family."""
     findings = Findings(family)
     try:
-        network = tiny_network(family)
+        network = family_network(family)
     except Exception as error:  # whatever a family raises, the others are tried
         findings.outcomes["scan"] = f"not built: {type(error).__name__}: {error}"
         return findings
     both = bool(getattr(network.config, "is_encoder_decoder", False))
     findings.kind = "both" if both else "decoder" if is_decoder(family) else "encoder"
-    _FamilyChecks(findings, network).run()
+    (_TranslatorChecks if both else _FamilyChecks)(findings, network).run()
     return findings
 
 
@@ -75,8 +85,11 @@ class _FamilyChecks:
 
     def __init__(self, findings: Findings, network: PreTrainedModel) -> None:
         self.findings, self.network = findings, network
-        self.task = hs.task("tour", limit=24)
+        self.task = self._task()
         self.model: Model
+
+    def _task(self) -> Task:
+        return hs.task("tour", limit=24)
 
     def run(self) -> None:
         """Fill in the outcomes."""
@@ -112,7 +125,7 @@ class _FamilyChecks:
 
     def _output(self, model: Model, batch: Batch) -> Tensor:
         with torch.inference_mode():
-            output: Tensor = model.network(**batch.inputs(model.network))[0][batch.real]
+            output: Tensor = model.network(**batch.inputs(model.network))[0][batch.real_outputs]
             return output
 
     def _scan(self) -> None:
@@ -121,7 +134,7 @@ class _FamilyChecks:
         tokenizer.model_max_length = 200
         self.model = hs.wrap(self.network, tokenizer, family)
         self.findings.shape = f"{self.model.layers} x {self.model.heads}"
-        eager = tiny_network(family, "eager")
+        eager = family_network(family, "eager")
         eager.load_state_dict(self.network.state_dict())
         for batch in self._batches():
             self._compare(batch, eager.base_model)
@@ -152,12 +165,17 @@ class _FamilyChecks:
         cases = task.cases(self.model, task.examples, None)
         gold = np.array([case.gold for case in cases])
         metric = task.metrics[0]
-        for name in (f"L{self.model.sites[0].layer}.H1", f"L{self.model.layers - 1}"):
+        for name in self._names():
             with hs.disable(self.model, name):
                 expected = metric(task.predict(self.model, cases, Budget(256, 256 * 128)), gold)
             row = next(r for r in found if r.name == name and r.metric == metric.name)
             if abs(row.value - expected) > 5e-3:
                 raise WrongError(f"without {name} the task gives {expected}, not {row.value}")
+
+    def _names(self) -> list[str]:
+        """A head and a layer to switch off."""
+        first, *_, last = self.model.numbered_sites
+        return [self.model.head_name(first, 1), self.model.head_name(last)]
 
     def _importance(self) -> None:
         hs.importance(self.model, self.task, progress=NoProgress())
@@ -166,8 +184,7 @@ class _FamilyChecks:
         hs.relevance(self.model, self.task, progress=NoProgress())
 
     def _remove(self) -> None:
-        sites = self.model.sites
-        gone = list({(sites[0].layer, 1), (sites[-1].layer, 0)})
+        gone = self._gone()
         smaller = hs.remove(self.model, gone)
         for batch in self._batches():
             with hs.disable(self.model, gone, "zero"):
@@ -175,3 +192,53 @@ class _FamilyChecks:
             difference = float((self._output(smaller, batch) - expected).abs().max())
             if not difference <= 1e-3 * float(expected.abs().max()):
                 raise WrongError(f"its output is {difference:.0e} from that with the heads at zero")
+
+    def _gone(self) -> list[tuple[int, int]]:
+        """Heads to remove."""
+        first, *_, last = self.model.numbered_sites
+        return list({(first, 1), (last, 0)})
+
+
+class _TranslatorChecks(_FamilyChecks):
+    """The same for a model with an encoder and a decoder: all kinds of attention that it has."""
+
+    def _task(self) -> Task:
+        return TranslationLoss("translations", parallel(PAIRS * 4))
+
+    def _batches(self) -> Iterator[Batch]:
+        yield self.model.batch(self.model.encode(list(parallel(PAIRS))))
+
+    def _scan(self) -> None:
+        family = self.findings.family
+        self.model = hs.wrap(self.network, tiny_tokenizer(), family)
+        kinds = (f"{kind} {len(sites)}" for kind, sites in self.model.stacks.items())
+        self.findings.shape = f"{', '.join(kinds)} x {self.model.heads}"
+        if self.model.missing:
+            raise hs.HeadscopeError("; ".join(self.model.missing.values()))
+        eager = family_network(family, "eager")
+        eager.load_state_dict(self.network.state_dict())
+        for batch in self._batches():
+            self._compare(batch, eager.base_model)
+        hs.scan(self.model, parallel(PAIRS * 8), progress=NoProgress())
+
+    def _compare(self, batch: Batch, eager: torch.nn.Module) -> None:
+        """Compare the maps of every kind with those that an eager network returns."""
+        seen: dict[Kind, list[Tensor]] = {kind: [] for kind in Kind}
+
+        def keep(one: Seen, maps: Tensor) -> None:
+            seen[one.site.kind].append(maps.clone())
+
+        with self.model.watch(MapWatcher(keep)) as tap:
+            tap.forward(batch)
+        with torch.inference_mode():
+            output = eager(**batch.inputs(self.network), output_attentions=True)
+        for kind, ours in seen.items():
+            theirs = getattr(output, f"{kind}_attentions")
+            rows = batch.sides(kind)[0].real[:, None, :, None]
+            for layer, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+                difference = float(((one - other) * rows).abs().max())
+                if not difference <= NEAR:
+                    raise WrongError(f"the map of {kind} {layer} is {difference:.0e} from eager")
+
+    def _gone(self) -> list[tuple[int, int]]:
+        return [(number, number % 2) for number in self.model.numbered_sites]

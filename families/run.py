@@ -80,13 +80,11 @@ def failures(findings: Findings) -> dict[str, str]:
 
 def page(found: list[Findings]) -> str:
     """The page as Markdown."""
-    stacks = [one for one in found if one.kind != "both"]
-    counts = ", ".join(
-        f"{sum(one.outcomes.get(key) == OK for one in stacks)} {key}" for key in OPERATIONS
-    )
+    one_stack = [one for one in found if one.kind != "both"]
+    both = [one for one in found if one.kind == "both"]
     counts = (
-        f"Of {len(stacks)} families with one stack: {counts}. The {len(found) - len(stacks)} with "
-        "an encoder and a decoder are refused."
+        f"Of {len(one_stack)} families with one stack: {_counts(one_stack)}. Of {len(both)} with "
+        f"an encoder and a decoder (all three kinds of attention): {_counts(both)}."
     )
     lines = [
         INTRODUCTION.format(version=transformers.__version__, near="1e-4", counts=counts),
@@ -100,6 +98,13 @@ def page(found: list[Findings]) -> str:
             if text != OK:
                 lines.append(f"- **{one.family}**, {key}: {html.escape(text, quote=False)}")
     return "\n".join(lines) + "\n"
+
+
+def _counts(found: list[Findings]) -> str:
+    """For how many families each operation works."""
+    return ", ".join(
+        f"{sum(one.outcomes.get(key) == OK for one in found)} {key}" for key in OPERATIONS
+    )
 
 
 def _row(one: Findings) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import AutoModel, PretrainedConfig, PreTrainedModel
+from transformers import AutoModel, AutoModelForSeq2SeqLM, PretrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from families.listing import CLASSES, base_class
@@ -70,8 +70,8 @@ def _layers(default: PretrainedConfig) -> tuple[int | None, dict[str, list[Any]]
     return len(kept) or None, {key: [value[n] for n in kept] for key, value in lists.items()}
 
 
-def tiny_network(family: str, attention: str | None = None, seed: int = 1) -> PreTrainedModel:
-    """A tiny random network of a family.
+def family_network(family: str, attention: str | None = None, seed: int = 1) -> PreTrainedModel:
+    """A tiny random network of a family; one with an encoder and a decoder has what makes it speak.
 
     Args:
         attention: the attention implementation; None: the default of transformers.
@@ -79,7 +79,9 @@ def tiny_network(family: str, attention: str | None = None, seed: int = 1) -> Pr
     torch.manual_seed(seed)
     options = {"attn_implementation": attention} if attention else {}
     config = tiny_config(family)
-    if base_class(family) is None:
+    if type(config) in AutoModelForSeq2SeqLM._model_mapping and config.is_encoder_decoder:
+        network = AutoModelForSeq2SeqLM.from_config(config, **options)
+    elif base_class(family) is None:
         name = next(names[family] for names in CLASSES.values() if family in names)
         kind = getattr(transformers, name if isinstance(name, str) else name[0])
         network = kind._from_config(config, **options)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from families.tiny import tiny_network
 from transformers import PreTrainedModel
 
+from families import tiny
 from headscope.model import Model, wrap
 from headscope.testing import tiny_tokenizer
 
@@ -37,7 +37,7 @@ ENCODERS = (
 @cache
 def family_network(family: str) -> PreTrainedModel:
     """A tiny random network of a family, its weights large enough for heads to differ."""
-    return tiny_network(family)
+    return tiny.family_network(family)
 
 
 def family_model(family: str) -> Model:

@@ -5,6 +5,7 @@ found, needed, and kept.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,7 +106,8 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def said_rightly(model: Model) -> float:
     """The share of words that a model says rightly."""
     source, target = drawn(64, torch.Generator().manual_seed(5))
-    said = model.whole.generate(source, num_beams=1, do_sample=False, max_length=10, min_length=10)
+    speaker: Any = model.whole
+    said = speaker.generate(source, num_beams=1, do_sample=False, max_length=10, min_length=10)
     return float((said[:, 1:9] == target[:, :8]).float().mean())
 
 

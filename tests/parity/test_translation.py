@@ -89,9 +89,9 @@ def test_maps_of_every_kind_are_the_models_own(family: str) -> None:
         assert len(returned) == len(sites)
         rows = batch.sides(kind)[0].real[:, None, :, None]
         for site, theirs in zip(sites, returned, strict=True):
-            if theirs.min() < -1e-3:  # ProphetNet returns scores
-                theirs = theirs.softmax(-1)
-            assert ((maps[kind, site.layer] - theirs) * rows).abs().max() <= 1e-5
+            scores = bool(theirs.min() < -1e-3)  # ProphetNet returns these
+            weights = theirs.softmax(-1) if scores else theirs
+            assert ((maps[kind, site.layer] - weights) * rows).abs().max() <= 1e-5
 
 
 @pytest.mark.parametrize("family", ["bart", "marian", "t5", "encoder-decoder", "mvp"])
@@ -109,7 +109,8 @@ def test_texts_do_not_depend_on_their_neighbours(family: str) -> None:
 @pytest.mark.parametrize("kind", list(Kind))
 def test_zero_is_what_edited_weights_give(family: str, kind: Kind) -> None:
     model = stacked(family)
-    batch, edited = batch_of(model, PAIRS), copy.deepcopy(model.network)
+    edited: Any = copy.deepcopy(model.network)
+    batch = batch_of(model, PAIRS)
     stack = edited.encoder if kind is Kind.ENCODER else edited.decoder
     layer = stack.layers[1]
     attention = layer.encoder_attn if kind is Kind.CROSS else layer.self_attn
@@ -132,7 +133,7 @@ def test_uniform_is_what_rewritten_weights_give(
 
     model = stacked("marian")
     batch = batch_of(model, PAIRS)
-    network = copy.deepcopy(model.network)
+    network: Any = copy.deepcopy(model.network)
     network.set_attn_implementation("eager")
     stack = network.encoder if kind is Kind.ENCODER else network.decoder
     attention = stack.layers[0].encoder_attn if kind is Kind.CROSS else stack.layers[0].self_attn
@@ -259,8 +260,8 @@ def test_alignment_is_what_a_slow_count_says() -> None:
                 for said in (False, True):
                     links = links_of(maps[0, head], pieces, batch.target.pieces[0], said)
                     drawn.setdefault((layer, head, said), []).append((links, example))
-    for (layer, head, said), links in drawn.items():
-        accuracy, aer = scores_of(links)
+    for (layer, head, said), made in drawn.items():
+        accuracy, aer = scores_of(made)
         where = ("output" if said else "input", "attention", layer, head)
         assert rows["accuracy", *where] == pytest.approx(accuracy, abs=1e-9)
         assert rows["aer", *where] == pytest.approx(aer, abs=1e-9)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from headscope._util.tensors import torch
 from headscope.corpus import Budget, Corpus, Example, Pieces, bucket_of, plan_batches
-from headscope.errors import InputError
+from headscope.errors import HeadscopeError, InputError
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Resamples
 from headscope.model import Top
@@ -70,11 +70,13 @@ class Task(ABC):
         metrics: the first is the one that is looked at.
         texts_per_case: how many texts the model reads for one prediction.
         width: of a prediction: () for one number, or how many it has.
+        for_translators: whether it is for models with an encoder and a decoder.
     """
 
     top: ClassVar[Top] = Top.NONE
     texts_per_case: ClassVar[int] = 1
     width: ClassVar[tuple[int, ...]] = ()
+    for_translators: ClassVar[bool] = False
     metrics: tuple[Metric, ...]
 
     def __init__(self, name: str, corpus: Corpus) -> None:
@@ -94,6 +96,11 @@ class Task(ABC):
         self, model: Model, examples: Sequence[Example], max_length: int | None
     ) -> list[Pieces]:
         """Tokenize examples; an error where one was cut and no one had asked for it."""
+        if model.translates and not self.for_translators:
+            raise HeadscopeError(
+                f"{self.name} is not for models with an encoder and a decoder like {model.name}; "
+                "translate:FILE and translate-loss:FILE are"
+            )
         pieces = model.encode(examples, max_length)
         for text in pieces:
             model.check_not_truncated(text, max_length, self.corpus.paths[0])

@@ -32,6 +32,7 @@ class TranslationLoss(LanguageModelling):
     """The loss on the pieces of translations, by teacher forcing."""
 
     top: ClassVar[Top] = Top.SEQ2SEQ
+    for_translators: ClassVar[bool] = True
     metrics: tuple[Metric, ...] = (LOSS, PERPLEXITY)
 
     def __init__(self, name: str, corpus: Corpus) -> None:
