@@ -219,3 +219,28 @@ def test_verdicts_know_which_way_is_better() -> None:
     assert final_verdict(LOSS, -0.2, interval, 0.01, margin) is Verdict.HURTS
     assert final_verdict(LOSS, -0.2, interval, 0.2, margin) is Verdict.UNCLEAR
     assert final_verdict(ACCURACY, 0.001, (-0.002, 0.004), 0.2, margin) is Verdict.NOTHING
+
+
+@pytest.mark.parametrize("texts", [40, 3])
+def test_bleu_and_chrf_are_those_of_sacrebleu(texts: int) -> None:
+    from sacrebleu.metrics import bleu, chrf
+
+    from headscope.corpus import parallel
+    from headscope.evidence.translation_metrics import BLEU, CHRF
+    from headscope.tasks.translation import Translation
+
+    rng = np.random.default_rng(3)
+    words = np.array(["the", "cat", "sat", "on", "a", "mat", ",", "today", "."])
+    references = [" ".join(rng.choice(words, rng.integers(3, 12))) for _ in range(texts)]
+    said = [" ".join(w for w in text.split() if rng.random() < 0.8) for text in references]
+    task = Translation("some", parallel([("text", text) for text in references]))
+    counts = np.concatenate([np.zeros((texts, 1)), task.counts(said, references)], 1)
+    weights = rng.integers(0, 3, (5, texts)).astype(float)
+    for metric, theirs in ((BLEU, bleu.BLEU()), (CHRF, chrf.CHRF())):
+        values = metric.weighted(counts, np.ones(texts), weights)
+        for value, times in zip(values, weights.astype(int), strict=True):
+            drawn = np.repeat(np.arange(texts), times)
+            score = theirs.corpus_score(
+                [said[place] for place in drawn], [[references[place] for place in drawn]]
+            )
+            assert value == pytest.approx(score.score / 100, abs=1e-9)
