@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     __version__: str
     from headscope.analyses._shapes.classifier import classify
-    from headscope.corpus import read
+    from headscope.corpus import parallel, read
     from headscope.errors import HeadscopeError
     from headscope.experiments.ablation import ablate
     from headscope.experiments.compare import compare
@@ -48,6 +48,7 @@ _MODULES = {
     "load": "model",
     "look": "experiments.look",
     "open": "runs",
+    "parallel": "corpus",
     "probe": "experiments.probe",
     "prune": "experiments.pruning",
     "read": "corpus",
@@ -74,6 +75,7 @@ __all__ = [
     "load",
     "look",
     "open",
+    "parallel",
     "probe",
     "prune",
     "read",
