@@ -42,6 +42,7 @@ class Picture:
     right: int
     asked: int
     beyond: int
+    two_texts: bool = False
 
     @property
     def caption(self) -> str:
@@ -95,7 +96,8 @@ def _two_sentences(row: ArcsRow) -> Picture:
     placed += [(middle, line, word) for middle, word in zip(below, row.queries, strict=True)]
     beyond = sum(drawn < 0 for drawn in row.drawn)
     size = (max(wide, wider), line + 9)
-    return Picture(row.example, *size, placed, curves, sum(row.right), len(row.source), beyond)
+    counts = (sum(row.right), len(row.source), beyond)
+    return Picture(row.example, *size, placed, curves, *counts, two_texts=True)
 
 
 def _places(words: list[str]) -> tuple[list[float], float]:

@@ -35,7 +35,10 @@ def alignment(view: CorpusView) -> Section | None:
     ]
     lines += _rule_lines(view)
     columns = ("head", "links by", "AER", "95% interval", "accuracy", "95% interval ")
-    return Section("Alignment", list(_text(view)), list(_charts(errors)), columns, lines)
+    charts, pictures = list(_charts(errors)), view.pictures("alignment")
+    pictures.sort(key=lambda titled: "output" not in titled[0])
+    text = list(_text(view))
+    return Section("Alignment", text, charts, columns, lines, pictures=pictures)
 
 
 def _rows(view: CorpusView, statistic: str) -> list[HeadRow]:

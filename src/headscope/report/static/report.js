@@ -195,6 +195,7 @@
     spec.datasets = { map: values };
     await embed("#head-map", spec);
     note.textContent = `From text ${text.id}.` +
+      (text.queries ? " A row is the query that reads this token and says the next one." : "") +
       (size >= 48 ? " Of a longer text, the first 48 tokens are shown, so rows need not sum to 1." : "");
   }
 
