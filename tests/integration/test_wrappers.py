@@ -21,7 +21,7 @@ from headscope.model.attention import MapWatcher
 from headscope.testing import tiny_tokenizer
 from tests.tiny import CONFIGS
 
-peft = pytest.importorskip("peft")
+peft = pytest.importorskip("peft", reason="peft is in the extra dev")
 TEXTS = [Example("1", text="ab cd ef . gh"), Example("2", text="kaka lele")]
 
 
