@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from headscope.errors import InputError
 
@@ -37,6 +38,22 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             raise InputError(f"{problem}; convert the file to UTF-8", path, number) from None
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(f"damaged gzip file ({error})", path, number + 1) from None
+
+
+def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line numbers and objects of a file of JSON lines; empty lines are skipped."""
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"not JSON: {error.msg} at column {error.colno}", path, number
+            ) from None
+        if not isinstance(record, dict):
+            raise InputError("not a JSON object", path, number)
+        yield number, record
 
 
 def word_list(path: Path) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.corpus.example import Example, Link
-from headscope.corpus.files import lines
+from headscope.corpus.files import json_records
 from headscope.corpus.readers.registry import reader
 from headscope.errors import InputError
 
@@ -20,17 +20,7 @@ def read_jsonl(path: Path) -> Iterator[Example]:
     `links` is a list of [from, to, "label"] with word positions from 0, and needs `words`. If
     `pair` is a list of words, their positions continue those of the first text.
     """
-    for number, line in lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"not JSON: {error.msg} at column {error.colno}", path, number
-            ) from None
-        if not isinstance(record, dict):
-            raise InputError("not a JSON object", path, number)
+    for number, record in json_records(path):
         yield _example(record, path, number)
 
 

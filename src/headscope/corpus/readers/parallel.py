@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.corpus.example import POSSIBLE, SURE, Example, Link
-from headscope.corpus.files import extension, lines
+from headscope.corpus.files import extension, json_records, lines
 from headscope.corpus.readers.conll import read_conllu
 from headscope.corpus.readers.registry import reader
 from headscope.errors import InputError
@@ -132,17 +132,7 @@ def _from_table(path: Path) -> Iterator[Example]:
 
 
 def _from_json(path: Path) -> Iterator[Example]:
-    for number, line in lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"not JSON: {error.msg} at column {error.colno}", path, number
-            ) from None
-        if not isinstance(record, dict):
-            raise InputError("not a JSON object", path, number)
+    for number, record in json_records(path):
         yield _from_record(record, path, number)
 
 
