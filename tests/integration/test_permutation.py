@@ -15,6 +15,7 @@ from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTok
 
 import headscope as hs
 from headscope._util.progress import NoProgress
+from headscope.errors import HeadscopeError
 from headscope.experiments.ablation import effects
 from headscope.experiments.gates.schedule import Schedule
 from headscope.experiments.gates.tables import open_shares
@@ -155,3 +156,23 @@ def test_removing_the_other_head_leaves_the_translations(permuter: Model) -> Non
     with disable(permuter, "cross L0.H0,encoder L0.H0", "zero"):
         expected = said_rightly(permuter)
     assert said_rightly(smaller) == expected
+
+
+def test_heads_that_are_named_are_pruned(permuter: Model, pairs: Path, tmp_path: Path) -> None:
+    task = hs.task(f"translate-loss:{pairs}")
+    results = hs.prune(
+        permuter,
+        task,
+        heads="cross L0.H0,enc.L0.H1",
+        beside=(),
+        out=tmp_path / "less",
+        progress=NoProgress(),
+    )
+    assert results.record.summary["pruned"]["removed"] == ["encoder L0.H1", "cross L0.H0"]
+    card = (tmp_path / "less" / "README.md").read_text()
+    assert "- cross L0: H0" in card
+    with disable(permuter, "cross L0.H0,enc.L0.H1", "zero"):
+        expected = said_rightly(permuter)
+    assert said_rightly(hs.load(tmp_path / "less")) == expected
+    with pytest.raises(HeadscopeError, match="one of the three"):
+        hs.prune(permuter, task, keep=0.5, heads="cross L0.H0")

@@ -25,6 +25,7 @@ def prune(
     *,
     keep: float | None = None,
     max_drop: float | None = None,
+    heads: str | None = None,
     choose: Task | None = None,
     by: str = "importance",
     beside: Sequence[str] = ("random",),
@@ -44,7 +45,8 @@ def prune(
     Args:
         task: what the loss is stated on; a model given by name is loaded with what it needs on top.
         keep: the share of heads to keep; or
-        max_drop: what the metric may lose on the choosing data, 0.005 for half a point.
+        max_drop: what the metric may lose on the choosing data, 0.005 for half a point; or
+        heads: the heads to remove, `"L3.H4,L5"` or `"cross L0.H1"`.
         choose: what the heads are chosen by; None: see `tasks.two_parts`.
         by: criterion of the choice: `importance`, `ablation` or `gates`; beside: criteria whose
             curves are drawn for comparison, `random` among them.
@@ -73,6 +75,7 @@ def prune(
     target = PruningTarget(
         keep=keep,
         max_drop=max_drop,
+        heads=heads,
         by=by,
         beside=tuple(beside),
         how=how,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import ScoreChange
-from headscope.experiments.pruning.tables import PrunedModel, PruningSummary
+from headscope.experiments.pruning.tables import NAMED, PrunedModel, PruningSummary
 from headscope.model import Model
 from headscope.model.pruned.usage import (
     loading_lines,
@@ -23,6 +23,7 @@ REASONS = {
     "of the absolute derivative of the loss by a gate on the head, divided by the norm of its "
     "layer)",
     "ablation": "the metric lost least without them, one at a time",
+    NAMED: "they were named",
     "gates": "their gates closed first as open gates cost more (Voita et al. 2019: hard-concrete "
     "gates with an L0 penalty)",
 }

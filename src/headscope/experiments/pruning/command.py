@@ -47,6 +47,12 @@ def prune_verb(
             "0.5% for half a point."
         ),
     ] = None,
+    heads: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of both: the heads to remove, 'L3.H4,L5' or 'cross L0.H1,enc.L2'."
+        ),
+    ] = None,
     by: Annotated[
         str, typer.Option(help="Criterion for removing heads: importance, ablation or gates.")
     ] = "importance",
@@ -89,6 +95,7 @@ def prune_verb(
         run_folder=run.out / RUN,
         keep=kept,
         max_drop=drop,
+        heads=heads,
         by=by,
         beside=[name.strip() for name in beside.split(",") if name.strip()],
         how=how,

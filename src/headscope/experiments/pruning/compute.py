@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from headscope._util.atomic import explain_write_errors, write_text
+from headscope._util.naming import parse_heads
 from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError, ModelError
 from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, ScoreChange
@@ -29,6 +30,7 @@ from headscope.experiments.pruning.curves import PruningCurves
 from headscope.experiments.pruning.orders import Order
 from headscope.experiments.pruning.speed import model_speedup
 from headscope.experiments.pruning.tables import (
+    NAMED,
     REMOVALS,
     PrunedModel,
     PruningSummary,
@@ -59,6 +61,10 @@ class Pruning(Experiment):
         target.check_metric(test.metrics[0])
         model.check_length(target.max_length)
         self.model, self.parts, self.target = model, {TEST: test, CHOICE: choice}, target
+        self.named: set[tuple[int, int]] | None = None
+        if target.heads is not None:
+            chosen = parse_heads(target.heads, model.head_counts, model.attentions)
+            self.named = {(layer, head) for layer, heads in chosen.items() for head in heads}
 
     def study(self) -> Study:
         """What identifies the pruning."""
@@ -71,13 +77,13 @@ class Pruning(Experiment):
         self.progress, target = progress, self.target
         how = target.replacement
         self.data = HeldOut(self.model, self.parts, how, target.max_length, target.seed)
-        remove(self.model, self.model.places[:1], self.data.means)
+        remove(self.model, sorted(self.named or self.model.places[:1]), self.data.means)
         self.curves = PruningCurves(self.data, target.selections, target.schedule, progress)
 
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
         """Draw the curves, choose heads, remove them, check, measure, save."""
         self._draw_curves(folder)
-        gone = self.curves.removable(self.target.keep, self.target.max_drop)
+        gone = self._gone()
         network = remove(self.model, self.model.places_of(gone), self.data.means)
         home = folder.path.parent if folder else None
         pruned = self._measure(network, gone)
@@ -94,6 +100,12 @@ class Pruning(Experiment):
         builder.add_rows(REMOVALS, self.curves.removals())
         builder.summarise(summary)
         return builder
+
+    def _gone(self) -> Order:
+        """The heads to remove, by number."""
+        if self.named is None:
+            return self.curves.removable(self.target.keep, self.target.max_drop)
+        return [number for number, place in enumerate(self.model.places) if place in self.named]
 
     def _draw_curves(self, folder: RunFolder | None) -> None:
         curves, sizes = self.curves, self.data.sizes
@@ -114,8 +126,8 @@ class Pruning(Experiment):
                 "intact one with the same heads off; nothing was saved"
             )
         return PrunedModel(
-            by=str(by.criterion),
-            method=str(by),
+            by=str(by.criterion) if self.named is None else NAMED,
+            method=str(by) if self.named is None else NAMED,
             kept=total - len(gone),
             heads=total,
             removed=[self.model.head_name(*pair) for pair in self.model.places_of(sorted(gone))],

@@ -28,6 +28,8 @@ class RemovalRow:
     head: Int32
 
 
+NAMED = "choice of their names"
+"""How heads were selected that a user has named."""
 REMOVALS = Table("removals", RemovalRow)
 
 

@@ -43,7 +43,8 @@ class PruningTarget:
 
     Attributes:
         keep: the share of heads to keep; or
-        max_drop: what the metric may lose on the choosing data.
+        max_drop: what the metric may lose on the choosing data; or
+        heads: the names of the heads to remove.
         by: the criterion that heads are removed by; beside: others whose curves are drawn for
             comparison.
         how: output substituted for a removed head: `zero`, or its `mean`.
@@ -55,6 +56,7 @@ class PruningTarget:
 
     keep: float | None = None
     max_drop: float | None = None
+    heads: str | None = None
     by: str = "importance"
     beside: tuple[str, ...] = ("random",)
     how: str = "zero"
@@ -66,10 +68,10 @@ class PruningTarget:
     onnx: bool = True
 
     def __post_init__(self) -> None:
-        if (self.keep is None) is (self.max_drop is None):
+        if [self.keep, self.max_drop, self.heads].count(None) != 2:
             raise HeadscopeError(
-                "say how many heads to keep (--keep) or what may be lost (--max-drop), one of the "
-                "two"
+                "say how many heads to keep (--keep), what may be lost (--max-drop) or which heads "
+                "to remove (--heads), one of the three"
             )
         if self.keep is not None and not 0 <= self.keep <= 1:
             raise HeadscopeError(f"--keep is a share of the heads, 0 to 1, not {self.keep}")
@@ -115,4 +117,6 @@ class PruningTarget:
 
     def options(self) -> dict[str, Any]:
         """The options that identify the study."""
-        return {name: value for name, value in asdict(self).items() if name != "onnx"}
+        plain = asdict(self)
+        unset = {"onnx"} | ({"heads"} if self.heads is None else set())
+        return {name: value for name, value in plain.items() if name not in unset}
