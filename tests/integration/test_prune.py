@@ -250,7 +250,7 @@ def test_a_pruned_model_can_be_fine_tuned_afterwards(tmp_path: Path) -> None:
 def test_bad_targets_are_refused(minilm: Model, tmp_path: Path) -> None:
     targets: list[tuple[dict[str, Any], str]] = [
         ({}, "say how many heads"),
-        ({"keep": 0.5, "max_drop": 0.1}, "one of the two"),
+        ({"keep": 0.5, "max_drop": 0.1}, "one of the three"),
         ({"keep": 60.0}, "0 to 1"),
         ({"keep": float("nan")}, "0 to 1"),
         ({"max_drop": 5.0}, "share of Spearman, 0 to 1"),
