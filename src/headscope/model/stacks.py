@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -199,8 +200,10 @@ class StackVerification:
                     f"the weights of {site.name} are up to {off:.2g} from those that the model "
                     "itself returns"
                 )
+        before = self._without(adapter, -1)
         for number, site in enumerate(sites):
-            self._check_switching(adapter, number, site)
+            if torch.equal(self._without(adapter, number), before):
+                raise ModelError(f"switching heads of {site.name} off changes nothing")
 
     @torch.inference_mode()
     def _maps(self, adapter: Adapter, sites: tuple[Site, ...], batch: PairedBatch) -> Maps:
@@ -214,11 +217,10 @@ class StackVerification:
             tap.forward(batch)
         return maps
 
-    @property
-    @torch.inference_mode()
+    @cached_property
     def _own(self) -> dict[Kind, list[Tensor]]:
         """The maps that the model itself returns under eager attention."""
-        with eager(self.network), no_hooks_left(self.network):
+        with torch.inference_mode(), eager(self.network), no_hooks_left(self.network):
             inputs = self.batch.inputs(self.network)
             output = self.network(**inputs, output_attentions=True)
         own: dict[Kind, list[Tensor]] = {}
@@ -228,19 +230,16 @@ class StackVerification:
         return own
 
     @torch.inference_mode()
-    def _check_switching(self, adapter: Adapter, number: int, site: Site) -> None:
-        """Switching a head off must change the output."""
+    def _without(self, adapter: Adapter, number: int) -> Tensor:
+        """The output with a head of an attention off; of -1, of none."""
 
         def off(outputs: HeadOutputs) -> Tensor:
             context = outputs.context.clone()
             context[:, :, 0] *= float(outputs.layer != number)
             return context
 
-        before = self._run()
         with intercept_head_outputs(self.network, adapter, off):
-            changed = self._run()
-        if torch.equal(changed, before):
-            raise ModelError(f"switching heads of {site.name} off changes nothing")
+            return self._run()
 
     @torch.inference_mode()
     def _check_output(self, adapter: Adapter, sites: tuple[Site, ...]) -> None:
