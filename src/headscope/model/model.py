@@ -144,6 +144,13 @@ class Model:
                 f"{what} cannot handle yet"
             )
 
+    @property
+    def width(self) -> int:
+        """The number of numbers in a hidden state."""
+        config = self.network.config
+        own = getattr(config, "hidden_size", None)
+        return int(own or config.get_text_config(decoder=True).hidden_size)
+
     def check_one_stack(self, what: str) -> None:
         """Raise an error if it has an encoder and a decoder, which `what` cannot handle."""
         if self.translates:

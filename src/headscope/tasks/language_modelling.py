@@ -40,7 +40,10 @@ class LanguageModelling(Task):
     ) -> tuple[Tensor, Tensor]:
         """(asked piece, vocabulary) logits, and (text, token) what is to be predicted."""
         wanted = self.wanted(batch).repeat(times, 1)
-        with _only(model.whole.get_output_embeddings(), wanted != IGNORED):
+        projection, asked = model.whole.get_output_embeddings(), wanted != IGNORED
+        if not isinstance(projection, torch.nn.Linear):  # FSMT's are its embeddings
+            return model.whole(**inputs).logits[asked], wanted
+        with _only(projection, asked):
             logits: Tensor = model.whole(**inputs).logits
         return logits, wanted
 

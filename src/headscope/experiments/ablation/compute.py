@@ -139,7 +139,7 @@ class Ablation(Experiment):
     @property
     def budget(self) -> Budget:
         """How large a batch may be, so that what its variants hand on has room."""
-        size = self.model.network.config.hidden_size * 4
+        size = self.model.width * 4
         tokens = ROOM // (size * (len(self.variants) + 1))
         tokens = min(256, max(128, tokens))
         return Budget(tokens, tokens * 128)
