@@ -231,12 +231,10 @@ class StackVerification:
 
     @torch.inference_mode()
     def _without(self, adapter: Adapter, number: int) -> Tensor:
-        """The output with a head of an attention off; of -1, of none."""
+        """The output with all heads of an attention off (one may be idle); of -1, of none."""
 
         def off(outputs: HeadOutputs) -> Tensor:
-            context = outputs.context.clone()
-            context[:, :, 0] *= float(outputs.layer != number)
-            return context
+            return outputs.context * float(outputs.layer != number)
 
         with intercept_head_outputs(self.network, adapter, off):
             return self._run()
