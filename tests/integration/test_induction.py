@@ -17,6 +17,7 @@ from headscope._util.progress import NoProgress
 from headscope.cli.show import role_data
 from headscope.experiments.ablation import effects
 from headscope.model import Model, disable, wrap
+from tests.training import train_with_an_idle_head
 
 LETTERS = string.ascii_lowercase
 PERIOD = 12
@@ -59,21 +60,16 @@ def copier() -> Model:
         eos_token_id=None,
     )
     network, generator = LlamaForCausalLM(config), torch.Generator().manual_seed(1)
-    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=0.0, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-3, STEPS, pct_start=0.1)
-    columns = network.model.layers[1].self_attn.o_proj.weight
-    for _ in range(STEPS):
-        columns.data[:, :32] = 0
+
+    def loss() -> torch.Tensor:
         ids, known = periodic(32, generator)
         logits = network(ids).logits[:, :-1]
         losses = functional.cross_entropy(logits.mT, ids[:, 1:], reduction="none")
         weights = torch.where(known[:, 1:], 1.0, 0.1)  # the first time there is nothing to copy
-        optimizer.zero_grad()
-        torch.autograd.backward((losses * weights).sum() / weights.sum())
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-    columns.data[:, :32] = 0
+        return (losses * weights).sum() / weights.sum()
+
+    columns = network.model.layers[1].self_attn.o_proj.weight
+    train_with_an_idle_head(network, columns, loss, STEPS, 5e-3)
     return wrap(network, letters_tokenizer(), "copier")
 
 

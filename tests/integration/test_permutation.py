@@ -20,6 +20,7 @@ from headscope.experiments.ablation import effects
 from headscope.experiments.gates.schedule import Schedule
 from headscope.experiments.gates.tables import open_shares
 from headscope.model import Model, disable, remove, wrap
+from tests.training import train_with_an_idle_head
 
 WORDS = 20
 PLACES = [3, 0, 5, 1, 7, 4, 2, 6]
@@ -72,18 +73,14 @@ def permuter() -> Model:
         init_std=0.1,
     )
     network, generator = BartForConditionalGeneration(config), torch.Generator().manual_seed(0)
-    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=0.0, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, STEPS, pct_start=0.1)
-    columns = network.model.decoder.layers[0].encoder_attn.out_proj.weight
-    for _ in range(STEPS):
-        columns.data[:, :32] = 0
+
+    def loss() -> torch.Tensor:
         source, target = drawn(64, generator)
-        optimizer.zero_grad()
-        torch.autograd.backward(network(input_ids=source, labels=target).loss)
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-    columns.data[:, :32] = 0
+        found: torch.Tensor = network(input_ids=source, labels=target).loss
+        return found
+
+    columns = network.model.decoder.layers[0].encoder_attn.out_proj.weight
+    train_with_an_idle_head(network, columns, loss, STEPS, 2e-3)
     return wrap(network, words_tokenizer(), "permuter")
 
 

@@ -81,7 +81,6 @@ def test_the_card_tells_what_was_removed_and_what_it_costs(folder: Path) -> None
 
 
 def test_every_block_of_the_card_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("sentence_transformers", reason="it is in the extra dev")
     card = (folder / "README.md").read_text(encoding="utf-8")
     blocks = [block.split("```")[0] for block in card.split("```python\n")[1:]]
     assert len(blocks) == 5

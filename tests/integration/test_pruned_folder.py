@@ -42,7 +42,6 @@ def mean_vectors(model: Model, texts: list[str]) -> torch.Tensor:
 
 
 def test_sentence_transformers_makes_the_vectors(pruned: Model, tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers", reason="it is in the extra dev")
     save(pruned, tmp_path)
     vectors = run(sentence_lines(pruned, str(tmp_path)))
     expected = mean_vectors(pruned, ["A text.", "Another."]).numpy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import peft
 import pytest
 import torch
 from torch import nn
@@ -21,7 +22,6 @@ from headscope.model.attention import MapWatcher
 from headscope.testing import tiny_tokenizer
 from tests.tiny import CONFIGS
 
-peft = pytest.importorskip("peft", reason="peft is in the extra dev")
 TEXTS = [Example("1", text="ab cd ef . gh"), Example("2", text="kaka lele")]
 
 
@@ -98,7 +98,7 @@ def test_adapters_that_are_off_stay_off() -> None:
 
 def test_learned_prompts_are_refused() -> None:
     settings = peft.PrefixTuningConfig(task_type="FEATURE_EXTRACTION", num_virtual_tokens=3)
-    adapted = peft.get_peft_model(network(), settings)
+    adapted: Any = peft.get_peft_model(network(), settings)
     with pytest.raises(ModelError, match="learned vectors, not tokens"):
         wrap(adapted, tiny_tokenizer())
 

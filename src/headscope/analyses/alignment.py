@@ -73,10 +73,9 @@ class Alignment(Analysis):
     )
 
     def make_tallies(self) -> None:
-        for direction in DIRECTIONS:
-            setattr(self, f"hits_{direction}", Tally(self.layout, len(BY)))
-            setattr(self, f"errors_{direction}", Tally(self.layout, len(BY)))
-            setattr(self, f"agreed_{direction}", Tally(self.layout))
+        ways = len(DIRECTIONS) * len(BY)
+        self.hits, self.errors = Tally(self.layout, ways), Tally(self.layout, ways)
+        self.agreed = Tally(self.layout, len(DIRECTIONS))
         self.rule_hits = Tally(self.layout, len(RULES), heads=1, layers=1)
         self.rule_errors = Tally(self.layout, len(RULES), heads=1, layers=1)
         self._chosen: dict[int, Pieces] = {}
@@ -99,33 +98,26 @@ class Alignment(Analysis):
         maps, norms = seen["maps"], seen["norms"]
         if number == 0:
             self._add_rules(pairs, view)
-        drawn = []
-        for place, direction in enumerate(DIRECTIONS):
-            words = [
-                pairs.word_maps(each, said=bool(place))
-                for each in (maps, maps * norms[:, :, None, :])
-            ]
-            choices = [pairs.choices(each) for each in words]
-            self._add(pairs, number, direction, choices, view.buckets)
-            kept = view.scope.setdefault((self, direction), [])
-            kept.append((words[0].sum(1), choices[0]))
-            if number == self.layout.layers - 1:
-                self._agree(pairs, direction, kept, view)
-            drawn += choices
-        self._keep(torch.stack(drawn, 2), view)
-
-    def _add(
-        self,
-        pairs: WordPairs,
-        number: int,
-        direction: str,
-        choices: list[Tensor],
-        buckets: Tensor,
-    ) -> None:
-        """Add what the heads of a layer choose, by attention and by norm."""
+        words = [
+            pairs.word_maps(each, said=direction == "output")
+            for direction in DIRECTIONS
+            for each in (maps, maps * norms[:, :, None, :])
+        ]
+        choices = [pairs.choices(each) for each in words]
         hits, errors, asked, links = scored(pairs, choices)
-        getattr(self, f"hits_{direction}").add(number, hits, asked, buckets)
-        getattr(self, f"errors_{direction}").add(number, errors, links, buckets)
+        self.hits.add(number, hits, asked, view.buckets)
+        self.errors.add(number, errors, links, view.buckets)
+        by_attention = slice(0, None, len(BY))
+        kept = view.scope.setdefault(self, [])
+        kept.append(
+            (
+                torch.stack([each.sum(1) for each in words[by_attention]], 1),
+                torch.stack(choices[by_attention], 1),
+            )
+        )
+        if number == self.layout.layers - 1:
+            self._agree(pairs, kept, view)
+        self._keep(torch.stack(choices, 2), view)
 
     def _add_rules(self, pairs: WordPairs, view: View) -> None:
         """Add what places alone would choose."""
@@ -134,24 +126,19 @@ class Alignment(Analysis):
         self.rule_hits.add(0, hits, asked, view.buckets)
         self.rule_errors.add(0, errors, links, view.buckets)
 
-    def _agree(
-        self,
-        pairs: WordPairs,
-        direction: str,
-        kept: list[tuple[Tensor, Tensor]],
-        view: View,
-    ) -> None:
+    def _agree(self, pairs: WordPairs, kept: list[tuple[Tensor, Tensor]], view: View) -> None:
         """After the last layer, add how often heads choose as all of them together do.
 
         Args:
-            kept: of each layer the attention between words, summed over heads, and their choices.
+            kept: of each layer the attention between words, summed over heads, (example, direction,
+                target word, source word), and choices, (example, direction, head, target word).
         """
-        together = pairs.choices(torch.stack([each for each, _ in kept]).sum(0)[:, None])
+        together = pairs.choices(torch.stack([words for words, _ in kept]).sum(0))
+        asked = pairs.asked[:, None, None]
         counts = pairs.asked.sum(1)[:, None, None]
-        tally = getattr(self, f"agreed_{direction}")
-        for layer, (_, each) in enumerate(kept):
-            same = ((each == together) & pairs.asked[:, None]).sum(-1, keepdim=True)
-            tally.add(layer, same, counts, view.buckets)
+        for layer, (_, choices) in enumerate(kept):
+            same = ((choices == together[:, :, None]) & asked).sum(-1).mT
+            self.agreed.add(layer, same, counts, view.buckets)
 
     def _keep(self, drawn: Tensor, view: View) -> None:
         """Keep what every head of the layer chooses on the chosen texts.
@@ -201,10 +188,10 @@ class Alignment(Analysis):
     def statistics(self) -> Iterator[Statistic]:
         if self.rule_hits.counts.any():
             yield from self._gold_statistics()
-        for direction in DIRECTIONS:
+        for place, direction in enumerate(DIRECTIONS):
             yield Statistic(
                 "agreement",
-                getattr(self, f"agreed_{direction}"),
+                self.agreed.part(slice(place, place + 1)),
                 None,
                 Unit.SHARE,
                 "how often a head chooses as the attention of all cross heads together does",
@@ -214,39 +201,30 @@ class Alignment(Analysis):
             )
 
     def _gold_statistics(self) -> Iterator[Statistic]:
-        """What needs gold links."""
-        most, least = (
-            tally.part(slice(place, place + 1))
-            for tally, place in (
-                (self.rule_hits, int(np.argmax(self.rule_hits.ratio()))),
-                (self.rule_errors, int(np.argmin(self.rule_errors.ratio()))),
-            )
-        )
-        for direction in DIRECTIONS:
-            yield Statistic(
-                "accuracy",
-                getattr(self, f"hits_{direction}"),
-                most,
-                Unit.SHARE,
-                "how often the largest weight falls on the word that is translated",
-                BY,
-                direction,
-                {BY[0]: f"alignment, {direction}", BY[1]: f"alignment by norm, {direction}"},
-            )
-            yield Statistic(
-                "aer",
-                getattr(self, f"errors_{direction}"),
-                least,
-                Unit.SHARE,
-                "alignment error rate of the links that a head draws; less is better",
-                BY,
-                direction,
-                better=-1,
-            )
-        rules = (("rule_accuracy", self.rule_hits, 1), ("rule_aer", self.rule_errors, -1))
-        for name, tally, better in rules:
-            about = "the same by places alone: the diagonal, or one fixed offset"
-            yield Statistic(name, tally, None, Unit.SHARE, about, RULES, better=better)
+        """What needs gold links, with the best alignment by places alone as the baseline."""
+        for name, tally, rules, better, about in (
+            ("accuracy", self.hits, self.rule_hits, 1, "how often it is the word translated"),
+            ("aer", self.errors, self.rule_errors, -1, "alignment error rate; less is better"),
+        ):
+            best = int(np.argmax(better * rules.ratio()))
+            for place, direction in enumerate(DIRECTIONS):
+                headlines = {
+                    BY[0]: f"alignment, {direction}",
+                    BY[1]: f"alignment by norm, {direction}",
+                }
+                yield Statistic(
+                    name,
+                    tally.part(slice(place * len(BY), (place + 1) * len(BY))),
+                    rules.part(slice(best, best + 1)),
+                    Unit.SHARE,
+                    f"{about}, by the largest weight",
+                    BY,
+                    direction,
+                    headlines if name == "accuracy" else {},
+                    better=better,
+                )
+            alone = "the same by places alone: the diagonal, or one fixed offset"
+            yield Statistic(f"rule_{name}", rules, None, Unit.SHARE, alone, RULES, better=better)
 
 
 def scored(pairs: WordPairs, choices: list[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

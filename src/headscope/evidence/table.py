@@ -60,8 +60,7 @@ class Table(Generic[Row]):
         import pyarrow as pa
 
         hints = get_type_hints(self.row, include_extras=True)
-        fields = dataclasses.fields(self.row)  # type: ignore[arg-type]  # a row is a dataclass
-        return pa.schema([(field.name, column_type(hints[field.name])) for field in fields])
+        return pa.schema([(name, column_type(hints[name])) for name in self._defaults])
 
     def of(self, rows: Iterable[Row]) -> pa.Table:
         """Rows as Arrow stores them."""
@@ -82,17 +81,18 @@ class Table(Generic[Row]):
         for column, value in wanted.items():
             if column in table.schema.names:
                 table = table.filter(pc.equal(table[column], value))
-            elif value != self._default(column):
+            elif value != self._defaults[column]:
                 return []
         names = [name for name in self.schema.names if name in table.schema.names]
         columns = [table[name].to_pylist() for name in names]
         rows = zip(*columns, strict=True)
         return [self.row(**dict(zip(names, values, strict=True))) for values in rows]
 
-    def _default(self, column: str) -> object:
-        """What stands for a column that a table of an earlier version has not."""
+    @cached_property
+    def _defaults(self) -> dict[str, object]:
+        """By column, what stands for it where a table of an earlier version has not got it."""
         fields = dataclasses.fields(self.row)  # type: ignore[arg-type]  # a row is a dataclass
-        return next(field.default for field in fields if field.name == column)
+        return {field.name: field.default for field in fields}
 
     def empty(self) -> pa.Table:
         """The table without rows."""

@@ -57,7 +57,7 @@ class Batch:
             self._known[key] = compute()
         return cast(Result, self._known[key])
 
-    def sides(self, kind: Kind) -> tuple[Batch, Batch]:  # noqa: ARG002
+    def sides(self, kind: Kind) -> tuple[Batch, Batch]:  # noqa: ARG002  # a pair of texts asks
         """Whose queries look at whose keys: a text at itself."""
         return self, self
 

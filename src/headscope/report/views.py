@@ -156,11 +156,10 @@ class CorpusView:
         if self.attention == SELF:
             return every
         of = f" of {self.attention} attention"
-        kinds = {f"{kind} attention" for kind in ("encoder", "decoder", "cross")}
-        return {
+        return {  # of this kind, or of a whole other kind ("decoder attention")
             name.removesuffix(of): why
             for name, why in every.items()
-            if name.endswith(of) or name in kinds
+            if name.endswith(of) or " of " not in name
         }
 
     def section(self, analysis: str) -> Section | None:

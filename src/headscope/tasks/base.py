@@ -71,12 +71,14 @@ class Task(ABC):
         texts_per_case: how many texts the model reads for one prediction.
         width: of a prediction: () for one number, or how many it has.
         for_translators: whether it is for models with an encoder and a decoder.
+        timed: what `run` does, in a word.
     """
 
     top: ClassVar[Top] = Top.NONE
     texts_per_case: ClassVar[int] = 1
     width: ClassVar[tuple[int, ...]] = ()
     for_translators: ClassVar[bool] = False
+    timed: ClassVar[str] = "reading"
     metrics: tuple[Metric, ...]
 
     def __init__(self, name: str, corpus: Corpus) -> None:
@@ -145,9 +147,6 @@ class Task(ABC):
                 values = self.read(model, batch, batch.inputs(model), 1)[0]
                 predictions[list(batch.places)] = values.double().cpu().numpy()
         return predictions
-
-    timed: ClassVar[str] = "reading"
-    """What `run` does, in a word."""
 
     def run(self, model: Model, batch: CaseBatch) -> None:
         """Have a model do its work on a batch, to see how long it takes."""

@@ -72,6 +72,7 @@ class Translation(TranslationLoss):
 
     metrics: tuple[Metric, ...] = (BLEU, CHRF, TOKEN_LOSS)
     width: ClassVar[tuple[int, ...]] = (WIDTH,)
+    timed: ClassVar[str] = "generation"
 
     def __init__(self, name: str, corpus: Corpus) -> None:
         super().__init__(name, corpus)
@@ -100,8 +101,6 @@ class Translation(TranslationLoss):
             for counter in self._counters
         ]
         return np.concatenate([np.array(column, dtype=float) for column in columns], 1)
-
-    timed: ClassVar[str] = "generation"
 
     def run(self, model: Model, batch: CaseBatch) -> None:
         """Have a model say as many pieces as the translations have, whatever they are."""

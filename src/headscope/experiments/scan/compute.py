@@ -69,10 +69,11 @@ class Scan(Experiment):
     def prepare(self, progress: Progress) -> None:
         """Survey the corpora and plan the passes."""
         settings = self.settings
+        corpora = self.corpora
         if self.generate:
             length = settings.max_length
-            self.corpora = [translated(self.model, each, length, progress) for each in self.corpora]
-        self.plans = make_plans(self.model, self.corpora, self.kinds, settings, progress)
+            corpora = [translated(self.model, each, length, progress) for each in corpora]
+        self.plans = make_plans(self.model, corpora, self.kinds, settings, progress)
         if self.only is not None:
             check_something_to_do(self.plans)
         models = [self.model]
