@@ -22,6 +22,7 @@ from headscope.corpus import Budget, Example, parallel
 from headscope.experiments.ablation.tables import ABLATION
 from headscope.model import Batch, Model
 from headscope.model.attention import Kind, MapWatcher, Seen
+from headscope.model.hooks.product_layouts import as_whole
 from headscope.tasks import Task
 from headscope.tasks.translation import TranslationLoss
 from headscope.testing import tiny_tokenizer
@@ -147,11 +148,12 @@ class _FamilyChecks:
             tap.forward(batch)
         with torch.inference_mode():
             output = eager(**batch.inputs(self.network), output_attentions=True)
-        returned = getattr(output, "attentions", None) or ()
-        own = [maps for maps in returned if isinstance(maps, Tensor) and maps.dim() == 4]
+        maps_of_layers = getattr(output, "attentions", None) or ()
+        own = [maps for maps in maps_of_layers if isinstance(maps, Tensor) and maps.dim() == 4]
         if len(own) != len(seen):
             return  # it also returns what is no map of heads; verified when it was wrapped
-        for layer, (ours, theirs) in enumerate(zip(seen, own, strict=True)):
+        for layer, (ours, returned) in enumerate(zip(seen, own, strict=True)):
+            theirs = as_whole(returned, ours)
             if ours.shape != theirs.shape:
                 raise WrongError(f"the map of layer {layer} has another shape")
             real = batch.real[:, None, :, None].expand_as(ours)
@@ -236,7 +238,7 @@ class _TranslatorChecks(_FamilyChecks):
             theirs = getattr(output, f"{kind}_attentions")
             rows = batch.sides(kind)[0].real[:, None, :, None]
             for layer, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-                difference = float(((one - other) * rows).abs().max())
+                difference = float(((one - as_whole(other, one)) * rows).abs().max())
                 if not difference <= NEAR:
                     raise WrongError(f"the map of {kind} {layer} is {difference:.0e} from eager")
 

@@ -198,6 +198,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lfm2_moe": FOUR | {"layer_types": ["conv", "full_attention"] * 2},
     "lilt": {"hidden_size": 48, "num_attention_heads": 4},
     "longformer": {"attention_window": [8, 8]},
+    "longt5": {"local_radius": 5},
     "mamba2": {"num_heads": 8, "head_dim": 8, "n_groups": 1},
     "nemotron": {"num_key_value_heads": 2, "head_dim": 8},
     "qwen4_exp_text": FOUR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,13 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, BertConfig, BertModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BertModel,
+)
 
 import headscope as hs
 from headscope._util.progress import NoProgress
@@ -279,6 +286,28 @@ def test_what_cannot_be_right_is_refused_with_a_sentence(family: str) -> None:
             setattr(config, name, 1)
     with pytest.raises(ModelError, match=message):
         wrap(AutoModel.from_config(config), tiny_tokenizer())
+
+
+def test_windows_are_read_where_no_token_sees_the_whole_text() -> None:
+    """A Longformer that classifies has its first token see everything, which is refused."""
+    config = family_network("longformer").config
+    whole = AutoModelForSequenceClassification.from_config(config).eval()
+    model = wrap(whole, tiny_tokenizer())
+    batch = batch_of(model, "padded")
+    seen: list[Tensor] = []
+    with model.watch(MapWatcher(lambda _, maps: seen.append(maps.clone()))) as tap:
+        tap.forward(batch)
+    with torch.inference_mode():
+        returned = model.network(**batch.inputs(model.network), output_attentions=True).attentions
+    for maps, own in zip(seen, returned, strict=True):  # own: (example, head, query, column)
+        reach = own.shape[-1] // 2
+        for example, length in enumerate(batch.real.sum(1).tolist()):
+            for query, key in itertools.product(range(length), repeat=2):
+                near = abs(key - query) <= reach
+                expected = own[example, :, query, key - query + reach] if near else 0.0
+                assert (maps[example, :, query, key] - expected).abs().max() <= 1e-6
+    with disable(model, "L0.H1"), pytest.raises(ModelError, match="no token has this global"):
+        whole(**batch.inputs(model.network))
 
 
 def test_the_encoder_of_a_translator_can_be_wrapped() -> None:

@@ -18,6 +18,7 @@ from headscope.corpus.parallel_corpora import PairsInMemory
 from headscope.evidence import HEADS
 from headscope.model import Model, disable, propagate_relevance, remove, wrap
 from headscope.model.attention import Kind, MapWatcher, Seen
+from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
 from headscope.model.paired_batch import PairedBatch
 from headscope.testing import tiny_tokenizer
 from tests.families import family_network
@@ -25,10 +26,9 @@ from tests.families import family_network
 WHOLE = ["bart", "bigbird_pegasus", "blenderbot", "blenderbot-small", "encoder-decoder", "fsmt"]
 WHOLE += ["m2m_100", "marian", "mbart", "mt5", "mvp", "nllb-moe", "pegasus", "plbart"]
 WHOLE += ["switch_transformers", "t5", "t5gemma", "umt5"]
+NEAR = ["led", "longt5"]  # the encoder computes only keys near a query
 PARTLY = {
-    "led": {Kind.ENCODER},  # attends in windows
-    "longt5": {Kind.ENCODER},  # in blocks
-    "pegasus_x": {Kind.ENCODER},  # in blocks, and to tokens that are no text
+    "pegasus_x": {Kind.ENCODER},  # attends in blocks, and to tokens that are no text
     "prophetnet": {Kind.DECODER, Kind.CROSS},  # streams that share an output
 }
 REMOVABLE = ["bart", "bigbird_pegasus", "encoder-decoder", "marian", "mvp", "t5gemma", "umt5"]
@@ -92,6 +92,95 @@ def test_maps_of_every_kind_are_the_models_own(family: str) -> None:
             scores = bool(theirs.min() < -1e-3)  # ProphetNet returns these
             weights = theirs.softmax(-1) if scores else theirs
             assert ((maps[kind, site.layer] - weights) * rows).abs().max() <= 1e-5
+
+
+def by_key(returned: Tensor, tokens: int) -> Tensor:
+    """(example, head, query, key) maps that LED or LongT5 returns, weight by weight."""
+    if returned.dim() == 4:  # LED: (example, head, query, column), the query in the middle
+        examples, heads, _, columns = returned.shape
+    else:  # LongT5: (example, block, head, query of the block, column), from the block before
+        examples, _, heads, block, _ = returned.shape
+    maps = torch.zeros(examples, heads, tokens, tokens)
+    for example, head, query, key in np.ndindex(*maps.shape):
+        if returned.dim() == 4:
+            column, row = key - query + columns // 2, returned[example, head, query]
+        else:
+            column = key - (query // block - 1) * block
+            row = returned[example, query // block, head, query % block]
+        if 0 <= column < len(row):
+            maps[example, head, query, key] = row[column]
+    return maps
+
+
+@pytest.mark.parametrize("family", NEAR)
+@pytest.mark.parametrize("times", [1, 5])
+def test_near_keys_are_where_the_model_has_them(family: str, times: int) -> None:
+    """Texts shorter and longer than a window: as returned, and as the outputs of heads say."""
+    model = stacked(family)
+    assert not model.missing
+    batch = batch_of(model, [(" ".join([source] * times), target) for source, target in PAIRS])
+    own, maps = own_maps(model, batch), watched(model, batch)
+    rows = batch.real[:, None, :, None]
+    for layer, returned in enumerate(own.encoder_attentions):
+        ours, theirs = maps[Kind.ENCODER, layer], by_key(returned, batch.real.shape[1])
+        assert ((ours - theirs) * rows).abs().max() <= 1e-6
+    far = (torch.arange(ours.shape[2])[:, None] - torch.arange(ours.shape[3])).abs() > 16
+    assert bool(far.any()) == (times == 5)
+    assert not ours[..., far].any()
+    seen: list[Tensor] = []
+
+    def compare(outputs: HeadOutputs) -> Tensor:
+        if outputs.layer == len(own.encoder_attentions) - 1:
+            seen.append(torch.einsum("bhij,bhjd->bihd", ours, outputs.value) - outputs.context)
+        return outputs.context
+
+    with intercept_head_outputs(model.network, model.adapter, compare):
+        output(model, batch)
+    assert (seen[0] * batch.real[:, :, None, None]).abs().max() <= 1e-5
+
+
+@pytest.mark.parametrize("how", ["zero", "uniform"])
+@pytest.mark.parametrize(
+    ("family", "value", "projection"),
+    [
+        ("led", "layers.1.self_attn.longformer_self_attn.value", "layers.1.self_attn.output"),
+        ("longt5", "block.1.layer.0.LocalSelfAttention.v", "block.1.layer.0.LocalSelfAttention.o"),
+    ],
+)
+def test_heads_that_see_near_keys_are_replaced(
+    family: str, value: str, projection: str, how: str
+) -> None:
+    """Against the input of the output projection, rewritten."""
+    model = stacked(family)
+    encoder = model.network.get_submodule("encoder")
+    batch = batch_of(model, [(" ".join([source] * 5), target) for source, target in PAIRS])
+    rows = (watched(model, batch)[Kind.ENCODER, 1].sum(1) > 0).float()
+    rows /= rows.sum(-1, keepdim=True).clamp(min=1)
+    values: list[Tensor] = []
+
+    def keep(_: Any, __: Any, vectors: Tensor) -> None:
+        values.append(vectors.transpose(0, 1) if family == "led" else vectors)
+
+    def rewrite(_: Any, given: tuple[Tensor]) -> tuple[Tensor]:
+        size, tokens = given[0].shape[-1] // model.heads, rows.shape[1]
+        head = slice(2 * size, 3 * size)
+        uniform = rows @ values[-1][:, :tokens, head]
+        changed = given[0].clone()
+        changed[:, :tokens, head] = uniform if how == "uniform" else 0
+        return (changed,)
+
+    before = output(model, batch)
+    with disable(model, "encoder L1.H2", how):
+        found = output(model, batch)
+    hooks = [
+        encoder.get_submodule(value).register_forward_hook(keep),
+        encoder.get_submodule(projection).register_forward_pre_hook(rewrite),
+    ]
+    expected = output(model, batch)
+    for hook in hooks:
+        hook.remove()
+    assert torch.allclose(found, expected, atol=1e-5 * float(expected.abs().max()))
+    assert not torch.allclose(found, before, atol=1e-4)
 
 
 @pytest.mark.parametrize("family", ["bart", "marian", "t5", "encoder-decoder", "mvp"])

@@ -26,6 +26,7 @@ from headscope.model.attention import Kind, MapWatcher, Seen, Site
 from headscope.model.batch import pad_id
 from headscope.model.hooks.attention_function import AttentionCall, eager, replaced_attention
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
+from headscope.model.hooks.product_layouts import as_whole
 from headscope.model.hooks.softmax_route import replaced_products
 from headscope.model.hooks.tap import watch
 from headscope.model.paired_batch import PairedBatch, make_paired_batch
@@ -189,9 +190,10 @@ class StackVerification:
                 f"of {len(own)}"
             )
         rows = self.batch.sides(kind)[0].real[:, None, :, None]
-        for (site, ours), theirs in zip(
+        for (site, ours), returned in zip(
             self._maps(adapter, sites, self.batch).items(), own, strict=True
         ):
+            theirs = as_whole(returned, ours)
             if ours.shape != theirs.shape:
                 raise ModelError(f"{site.name} has maps of another shape than the model's own")
             off = float(((ours - theirs) * rows).abs().max())

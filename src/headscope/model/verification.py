@@ -22,6 +22,7 @@ from headscope.model.attention import Kind, MapWatcher, Seen, Site, Visible
 from headscope.model.batch import Batch, make_batch, pad_id
 from headscope.model.hooks.attention_function import eager
 from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outputs
+from headscope.model.hooks.product_layouts import as_whole
 from headscope.model.hooks.tap import watch
 from headscope.model.token_roles import TokenRoles
 from headscope.model.trial import Running, Trial, is_input, no_hooks_left
@@ -73,6 +74,10 @@ class Verification:
             raise ModelError(
                 f"it cannot be run on a text alone, it says: {first_line(error)}"
             ) from error
+        trial.projections = [  # a model may pad texts by itself, and not in every batch
+            name if name == other else None
+            for name, other in zip(trial.projections, alone.projections, strict=True)
+        ]
         adapter = self._located(trial)
         return adapter, self._sites(trial, adapter)
 
@@ -150,7 +155,7 @@ class Verification:
             trial.output = tap.forward(batch)
         if not trial.sites:
             raise ModelError(NOTHING_SEEN)
-        trial.own = self._own_maps(batch)
+        trial.own = [as_whole(maps, trial.maps[0]) for maps in self._own_maps(batch)]
         return trial
 
     def _check_maps(self, batch: Batch, trial: Trial) -> None:

@@ -8,9 +8,8 @@ family; loading compares what is seen with what the model itself returns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +18,16 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 
+from headscope.errors import ModelError
 from headscope.model.hooks.attention_function import eager
+from headscope.model.hooks.product_layouts import (
+    BLOCKS,
+    Layout,
+    Whole,
+    by_equation,
+    in_blocks,
+    in_windows,
+)
 
 SOFTMAX = {functional.softmax, torch.softmax, Tensor.softmax}
 PRODUCTS = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm}
@@ -28,6 +36,10 @@ PASSING |= {Tensor.to, Tensor.type, Tensor.type_as}
 """Operations between the softmax and the product that leave weights weights."""
 MASKED = 5e3
 """A score that is this far below the largest of its row is masked."""
+WINDOWED = "_sliding_chunks_matmul_attn_probs_value"
+"""The method that multiplies weights and values in the modules that attend in windows."""
+Multiply = Callable[[Tensor, Tensor], Tensor]
+"""Takes weights and value vectors in the model's own layout, and returns outputs in it."""
 Product = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 """Takes weights (example, head, query, key), visible (example, 1, query, key), value (example, head
 or group, key, size) and outputs (example, query, head, size), and returns outputs."""
@@ -37,13 +49,13 @@ class SoftmaxRoute(TorchFunctionMode):
     """Shows every product of attention weights and value vectors while a network runs.
 
     Args:
-        examples: texts in the batch.
+        examples, tokens: texts in the batch, and the length of the longest.
         product: sees, and may change, the outputs of the heads of a layer.
     """
 
-    def __init__(self, examples: int, product: Product) -> None:
+    def __init__(self, examples: int, tokens: int, product: Product) -> None:
         super().__init__()
-        self.examples, self.product = examples, product
+        self.examples, self.tokens, self.product = examples, tokens, product
         self._weights: Tensor | None = None
         self._scores: Tensor | None = None
 
@@ -53,92 +65,58 @@ class SoftmaxRoute(TorchFunctionMode):
         options = options or {}
         if self._weights is not None:
             if function in PRODUCTS and _same(arguments[0], self._weights):
-                return self._multiply(function, *arguments)
+                weights, value = arguments
+                return self._multiply(function, weights, value, Whole(self.examples))
             if function is torch.einsum and _same(arguments[1], self._weights):
-                return self._multiply(_einsum(arguments[0]), *arguments[1:])
+                equation, weights, value = arguments
+                multiply = partial(torch.einsum, equation)
+                layout = self._layout(equation, weights)
+                return self._multiply(multiply, weights, value, layout)
         result = function(*arguments, **options)
-        if function in SOFTMAX and isinstance(result, Tensor) and result.dim() in (3, 4):
+        if function in SOFTMAX and isinstance(result, Tensor) and result.dim() in (3, 4, 5):
             self._weights, self._scores = result, arguments[0]
         elif function in PASSING and _same(arguments[0], self._weights):
             self._weights = result
         return result
 
-    def _multiply(self, function: Any, used: Tensor, value: Tensor) -> Tensor:
+    def _layout(self, equation: str, weights: Tensor) -> Layout:
+        """The layout of a product that is written as an equation."""
+        if equation != BLOCKS:
+            return by_equation(equation, self.examples)
+        _, blocks, _, block, columns = weights.shape
+        if columns != 3 * block:
+            raise ModelError(
+                f"each of its blocks of {block} tokens attends to {columns} things, not to "
+                "itself and the two blocks beside it alone"
+            )
+        return in_blocks(blocks, block, self.tokens, weights.device)
+
+    def in_windows(self, multiply: Multiply, weights: Tensor, value: Tensor) -> Tensor:
+        """The product of a model that attends in windows, (example, query, head, ...)."""
+        if not _same(weights, self._weights):
+            raise ModelError(
+                "some of its tokens attend to the whole text, the others in windows; headscope "
+                "reads such a model only where no token has this global attention"
+            )
+        _, rows, _, columns = weights.shape
+        layout = in_windows(rows, columns, self.tokens, weights.device)
+        return self._multiply(multiply, weights, value, layout)
+
+    def _multiply(self, multiply: Multiply, used: Tensor, value: Tensor, layout: Layout) -> Tensor:
         """A product of weights and values, which everybody sees and may change."""
-        weights, scores = self._weights, self._scores
-        assert weights is not None
+        own, scores = self._weights, self._scores
+        assert own is not None
         assert scores is not None
         self._weights = self._scores = None
-        weights = self._by_head(weights)
-        used = weights.reshape(used.shape).to(used)  # what is shown is part of the graph
-        result: Tensor = function(used, value)
-        in_order = getattr(function, "in_order", _as_it_is)
-        outputs = self._by_head(in_order.outputs(result)).transpose(1, 2)
-        values = self._by_head(in_order.values(value))
-        changed = self.product(weights, _visible(self._by_head(scores)), values, outputs)
+        weights = layout.weights(own)
+        used = layout.own_weights(weights, used).to(used)  # what is shown is part of the graph
+        result = multiply(used, value)
+        outputs = layout.outputs(result).transpose(1, 2)
+        visible = _visible(layout.scores(scores))
+        changed = self.product(weights, visible, layout.values(value), outputs)
         if changed is outputs and not torch.is_grad_enabled():
             return result
-        changed = changed.transpose(1, 2)
-        back: Tensor = in_order.back(changed)
-        return back.reshape(result.shape)
-
-    def _by_head(self, tensor: Tensor) -> Tensor:
-        """(example, head, ...) from the same, or from (example * head, ...)."""
-        if tensor.dim() == 4:
-            return tensor
-        return tensor.view(self.examples, -1, *tensor.shape[1:])
-
-
-@dataclass(frozen=True)
-class _Order:
-    """How the axes of value vectors and outputs stand in a product.
-
-    Attributes:
-        value, output: where to find (example, head, token, size); None: in this order.
-    """
-
-    value: tuple[int, ...] | None = None
-    output: tuple[int, ...] | None = None
-
-    def values(self, value: Tensor) -> Tensor:
-        """(example, head, key, size)."""
-        return value if self.value is None else value.permute(self.value)
-
-    def outputs(self, result: Tensor) -> Tensor:
-        """(example, head, query, size)."""
-        return result if self.output is None else result.permute(self.output)
-
-    def back(self, outputs: Tensor) -> Tensor:
-        """Outputs in the order of the product."""
-        if self.output is None:
-            return outputs
-        places = sorted(range(len(self.output)), key=self.output.__getitem__)
-        return outputs.permute(places)
-
-
-_as_it_is = _Order()
-
-
-class _Einsum:
-    """A product that is written as an equation, such as `bnij,jbnd->ibnd`."""
-
-    def __init__(self, equation: str) -> None:
-        self.equation = equation.replace(" ", "")
-        weights, value, output = self.equation.replace("->", ",").split(",")
-        example, head, query, key = list(weights)
-        (size,) = set(value) - set(weights)
-        self.in_order = _Order(
-            tuple(value.index(letter) for letter in (example, head, key, size)),
-            tuple(output.index(letter) for letter in (example, head, query, size)),
-        )
-
-    def __call__(self, weights: Tensor, value: Tensor) -> Tensor:
-        return torch.einsum(self.equation, weights, value)
-
-
-@cache
-def _einsum(equation: str) -> _Einsum:
-    return _Einsum(equation)
+        return layout.own_outputs(changed.transpose(1, 2), result)
 
 
 @torch.no_grad()
@@ -158,15 +136,30 @@ def _same(tensor: Any, weights: Tensor | None) -> bool:
     return same_shape and torch.equal(tensor.reshape(weights.shape).to(weights), weights)
 
 
+def _windows(route: SoftmaxRoute, method: Any) -> Any:
+    """What a module that attends in windows calls instead of its method."""
+
+    def multiply(weights: Tensor, value: Tensor, reach: int) -> Tensor:
+        return route.in_windows(lambda *both: method(*both, reach), weights, value)
+
+    return multiply
+
+
 @contextmanager
 def replaced_products(network: PreTrainedModel, product: Product) -> Iterator[None]:
     """Have `product` see every layer whenever a network runs, for the time of a `with`."""
     forward = network.forward
+    windowed = [module for module in network.modules() if hasattr(module, WINDOWED)]
 
     def run(*arguments: Any, **options: Any) -> Any:
         inputs = options.get("input_ids", options.get("inputs_embeds"))
         inputs = arguments[0] if inputs is None else inputs
-        with SoftmaxRoute(len(inputs), product):
+        with ExitStack() as undo:
+            examples, tokens = inputs.shape[:2]
+            route = undo.enter_context(SoftmaxRoute(examples, tokens, product))
+            for module in windowed:
+                setattr(module, WINDOWED, _windows(route, getattr(module, WINDOWED)))
+                undo.callback(delattr, module, WINDOWED)
             return forward(*arguments, **options)
 
     earlier = vars(network).get("forward")
