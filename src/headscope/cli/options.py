@@ -78,6 +78,20 @@ def analysis_names(text: str | None) -> list[str] | None:
     return names
 
 
+def language_pair(text: str | None) -> tuple[str, str] | None:
+    """Two codes of languages, such as `deu_Latn,eng_Latn`.
+
+    >>> language_pair("de,en")
+    ('de', 'en')
+    """
+    if text is None:
+        return None
+    codes = [code.strip() for code in text.split(",")]
+    if len(codes) != 2 or not all(codes):
+        raise typer.BadParameter(f"--languages: {text!r} is not two codes, as in de_DE,en_XX")
+    return codes[0], codes[1]
+
+
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A hub id, a folder, or 'minilm'.")]
 DataNames = Annotated[
     list[str],
@@ -116,6 +130,14 @@ MaxLength = Annotated[
 ]
 MinCount = Annotated[int, typer.Option(min=1, help="Leave out relations with fewer instances.")]
 Device = Annotated[str, typer.Option(help="Device to run the model on: cpu, cuda or mps.")]
+LanguagePair = Annotated[
+    str | None,
+    typer.Option(
+        "--languages",
+        metavar="SOURCE,TARGET",
+        help="The languages of a model that translates between many, as its tokenizer codes them.",
+    ),
+]
 Dtype = Annotated[str, typer.Option(help="Precision of the weights: float32, bfloat16 or float16.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Random seed.")]
 Figures = Annotated[

@@ -39,6 +39,7 @@ class TaskRun(OptionGroup):
     max_length: options.MaxLength = None
     figures: options.Figures = None
     device: options.Device = "cpu"
+    languages: options.LanguagePair = None
     seed: options.Seed = 0
     as_json: options.Json = False
 
@@ -60,7 +61,13 @@ class TaskRun(OptionGroup):
 
         task, more = self._load_task()
         results = experiment(
-            load(self.model, top=task.top, device=self.device, dtype=dtype),
+            load(
+                self.model,
+                top=task.top,
+                device=self.device,
+                dtype=dtype,
+                languages=options.language_pair(self.languages),
+            ),
             task,
             out=self.out,
             max_length=self.max_length,

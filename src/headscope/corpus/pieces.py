@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from headscope.corpus.example import Example
+from headscope.corpus.slow_tokenizers import encode_slowly
+from headscope.errors import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,12 +142,16 @@ def _tokenize(
     tokenizer: PreTrainedTokenizerBase,
     max_length: int | None,
     target: bool,
-) -> list[Any]:
+) -> Sequence[Any]:
     """Encodings of examples of one kind: all words or all raw text, all pairs or all single."""
     split, paired = _is_split(examples[0]), examples[0].is_pair
     spaced = marks_spaces(tokenizer)
     first: list[Any] = [_split(e.words, e.spaces, spaced) if split else e.text for e in examples]
     second: list[Any] = [_split(e.pair_words, (), spaced) if split else e.pair for e in examples]
+    if not tokenizer.is_fast:
+        if paired:
+            raise ModelError("its tokenizer is written in Python, and reads no pairs of texts")
+        return encode_slowly(first, tokenizer, max_length, target)
     texts = {"text_target": first} if target else {"text": first}
     if paired:
         texts["text_pair"] = second

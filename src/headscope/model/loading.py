@@ -30,6 +30,7 @@ from headscope.model import bundled
 from headscope.model.adapters import Adapter, families, family_of
 from headscope.model.attention import Kind, Site
 from headscope.model.detect import DEFAULT_MAX_LENGTH, detect_attention
+from headscope.model.languages import Languages, set_languages
 from headscope.model.model import Model
 from headscope.model.pruned.kept import HEADS_KEY, SHAPES_KEY, remaining_heads
 from headscope.model.pruned.shapes import pruned_class
@@ -72,6 +73,7 @@ def load(
     dtype: str = "float32",
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
+    languages: Languages | None = None,
 ) -> Model:
     """Load a model by hub id, folder, or `minilm`.
 
@@ -81,6 +83,7 @@ def load(
         dtype: "float32", "bfloat16" or "float16".
         allow_pickle: accept weights that are not safetensors (they can run code).
         trust_remote_code: run code that comes with the model, as in transformers.
+        languages: for a model that translates between many, the codes of source and target.
 
     >>> load("minilm").heads
     12
@@ -112,7 +115,7 @@ def load(
     except LOADING_ERRORS as error:
         raise ModelError(explain_loading_error(name, error)) from error
     _check_complete(name, top, info["missing_keys"])
-    model = wrap(network, tokenizer, short_name(name))
+    model = wrap(network, tokenizer, short_name(name), languages=languages)
     model.uninitialised_weights = frozenset(info["missing_keys"])
     model.source = str(source)
     return model
@@ -192,6 +195,8 @@ def wrap(
     tokenizer: PreTrainedTokenizerBase,
     name: str = "model",
     weights: str = "trained",
+    *,
+    languages: Languages | None = None,
 ) -> Model:
     """Wrap a transformers model that is in memory already; whatever is in training mode stays so.
 
@@ -200,16 +205,18 @@ def wrap(
 
     Args:
         weights: "trained" or "random".
+        languages: for a model that translates between many, the codes of source and target; None:
+            as the tokenizer has them.
 
     >>> from transformers import AutoModel, AutoTokenizer
     >>> parts = (auto.from_pretrained(bundled.folder()) for auto in (AutoModel, AutoTokenizer))
     >>> wrap(*parts, name="mine")
     mine: bert, 6 layers x 12 heads, at most 512 tokens
     """
-    if not getattr(tokenizer, "is_fast", False):
-        raise ModelError(f"{name}: its tokenizer has no fast version, which alignment needs")
     network = unwrapped(network)
     inner = cast(PreTrainedModel, network.base_model)
+    if pair := set_languages(network, inner, tokenizer, languages):
+        name = f"{name} ({' to '.join(pair)})"
     found = _sites(inner, tokenizer)
     adapter, sites = found.adapter, found.sites
     limits = [adapter.max_length(inner.config), tokenizer.model_max_length]

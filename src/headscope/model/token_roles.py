@@ -24,10 +24,7 @@ class TokenRoles:
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
         self._tokenizer = tokenizer
-        size = len(tokenizer)
-        self._decoded = np.zeros(size, dtype=bool)
-        self._stop = np.zeros(size, dtype=bool)
-        self._punctuation = np.zeros(size, dtype=bool)
+        self._decoded, self._stop, self._punctuation = np.zeros((3, len(tokenizer)), dtype=bool)
         ends = (tokenizer.sep_token_id, tokenizer.eos_token_id)
         self._separators = np.array([end for end in ends if isinstance(end, int)], dtype=np.int64)
 
@@ -46,6 +43,11 @@ class TokenRoles:
         return self._stop[ids]
 
     def _decode(self, ids: NDArray[np.int64]) -> None:
+        beyond = int(ids.max(initial=-1)) + 1 - len(self._decoded)
+        if beyond > 0:  # some tokenizers do not count the codes of languages
+            known = np.stack([self._decoded, self._stop, self._punctuation])
+            known = np.pad(known, ((0, 0), (0, beyond)))
+            self._decoded, self._stop, self._punctuation = known
         for token_id in np.unique(ids[~self._decoded[ids]]):
             text = piece_text(self._tokenizer, int(token_id))
             self._stop[token_id] = text in STOPS

@@ -114,6 +114,7 @@ def scan_verb(
         str | None,
         typer.Option(help="Treebank of their translations."),
     ] = None,
+    languages: options.LanguagePair = None,
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="Load pickled weights, which can run code.")
     ] = False,
@@ -143,6 +144,7 @@ def scan_verb(
             dtype=corpora.dtype,
             allow_pickle=allow_pickle,
             trust_remote_code=trust_remote_code,
+            languages=options.language_pair(languages),
         ),
         *corpora.read(
             data,
