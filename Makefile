@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast browser lint format bench docs coverage-families clean
+.PHONY: help install demo test test-fast browser lint format bench docs coverage-families frontend clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ bench: $(INSTALLED) ## measure speed and memory into bench/RESULTS.md (needs HEA
 
 coverage-families: $(INSTALLED) ## try every text family of transformers; writes docs/families.md
 	$(BIN)/python -m families.run
+
+frontend: ## check and build the page's script and style (needs Node; nothing else does)
+	cd frontend && npm ci --silent && npm run --silent check && npm run --silent build
 
 docs: $(INSTALLED) ## redraw the pictures of the README (needs a browser)
 	$(BIN)/python -m docs.pictures

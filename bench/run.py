@@ -56,7 +56,11 @@ def looking() -> list[str]:
 
 def passes(model: Model, corpus: Corpus) -> Pass:
     settings = Settings(max_length=model.max_length)
-    texts = [kind for kind in choose(looking()) if kind.inputs is Inputs.TEXTS]
+    texts = [
+        kind
+        for kind in choose(looking())
+        if kind.inputs is Inputs.TEXTS and model.kind in kind.kinds
+    ]
     surveyed = survey(model, corpus, texts, settings, NoProgress())
     kinds = [
         kind for kind in texts if kind.annotation is None or surveyed.annotated[kind.annotation]

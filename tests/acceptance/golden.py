@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from safetensors.numpy import load_file, save_file
 
 from tests.commands import run_headscope
+from tests.pages import page_views, sentences
 
 GOLDEN = Path(__file__).parent / "golden"
 FACTS = GOLDEN / "golden.json"
@@ -192,7 +193,7 @@ def compact(table: pa.Table) -> pa.Table:
 
 
 class Titles(HTMLParser):
-    """Collects the texts of h2 and h3."""
+    """Collects the texts of h1, h2 and h3."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,12 +201,12 @@ class Titles(HTMLParser):
         self._inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in {"h2", "h3"}:
+        if tag in {"h1", "h2", "h3"}:
             self._inside = True
             self.found.append(f"{tag} ")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in {"h2", "h3"}:
+        if tag in {"h1", "h2", "h3"}:
             self._inside = False
 
     def handle_data(self, data: str) -> None:
@@ -222,13 +223,11 @@ def titles(page: str) -> list[str]:
 
 def cards(page: str) -> dict[str, Any]:
     """The cards of a few heads in every view of a page."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    return {
-        view["title"]: {head: view["cards"][head] for head in CARDS if head in view["cards"]}
-        for view in json.loads(found[1])["views"]
-        if view.get("cards")
-    }
+    found: dict[str, Any] = {}
+    for view in page_views(page):
+        said = {head: sentences(view, head) for head in CARDS}
+        found[view["short"]] = {head: lines for head, lines in said.items() if lines}
+    return found
 
 
 def differences(wanted: pa.Table, found: pa.Table) -> list[str]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.commands import Completed, run_headscope, run_python
+from tests.pages import page_views, sentences
 
 SAMPLE = Path(__file__).parents[1] / "plugins" / "sample"
 PAIRS = "id\tsentence1\tsentence2\tscore\n" + "".join(
@@ -77,12 +78,11 @@ def test_an_analysis_reaches_the_run_folder(headscope: Headscope) -> None:
 
 def test_an_analysis_reaches_the_page_and_the_cards(headscope: Headscope) -> None:
     page = (headscope.home / "scan" / "report.html").read_text(encoding="utf-8")
-    assert re.search(r"<h2[^>]*>Reach</h2>", page)
+    assert re.search(r"<h1[^>]*>Reach</h1>", page)
     assert "tokens away" in page
-    (payload,) = re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)
-    data = json.loads(payload)
-    cards = data["views"][0]["cards"]
-    assert any("tokens away on average" in line for lines in cards.values() for line in lines)
+    view = page_views(page)[0]
+    said = [line for head in view["heads"] for line in sentences(view, head)]
+    assert any("tokens away on average" in line for line in said)
     roles = json.loads(headscope("roles", "scan", "--json").stdout)
     assert any(role["role"] == "far-sighted" for role in roles)
 
@@ -103,8 +103,10 @@ def test_an_experiment_has_a_verb_a_section_and_card_lines(headscope: Headscope)
     assert record["texts"] == 6
     assert pq.read_table(folder / "word_order.parquet").num_rows == 72
     page = (headscope.home / "page.html").read_text(encoding="utf-8")
-    assert "<h2>Word order: minilm</h2>" in page
-    assert page.count("With its words shuffled its entropy changes by") >= 72
+    assert "<h1>Word order: minilm</h1>" in page
+    view = page_views(page)[0]
+    said = " ".join(line for head in view["heads"] for line in sentences(view, head))
+    assert said.count("With its words shuffled its entropy changes by") >= 72
 
 
 def test_a_task_serves_every_experiment(headscope: Headscope) -> None:

@@ -42,11 +42,9 @@ IMAGE = '"><img/src=x/onerror="window.hacked=1">'
 BREAK = "</script><script>window.hacked=1</script>"
 HOSTILE = [SCRIPT, IMAGE, BREAK, "{{7*7}}", "\u2028", "'-window.hacked-'"]
 DRAWN = """() => {
-  const places = [...document.querySelectorAll("section.view:not([hidden]) .chart")];
+  const places = [...document.querySelectorAll("[data-page]:not([hidden]) .chart")];
   return places.length > 0 && places.every((place) => place.querySelector("svg"));
 }"""
-TABLE = "~ .scroll table"
-"""The table of an analysis, after its heading."""
 PLACE = ("tour", "trained", "dependencies")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
@@ -114,7 +112,12 @@ class Visit:
     """A page that is open, with everything that it asked for and complained of."""
 
     def __init__(
-        self, browser: Browser, path: Path, width: int = 1280, wait: str | None = None
+        self,
+        browser: Browser,
+        path: Path,
+        width: int = 1280,
+        wait: str = "#glance .cell",
+        at: str = "",
     ) -> None:
         self.page: Page = browser.new_page(viewport={"width": width, "height": 900})
         self.complaints: list[str] = []
@@ -129,36 +132,68 @@ class Visit:
             ),
         )
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-        if wait is None:
-            self.page.wait_for_function(DRAWN)
-        else:
-            self.page.wait_for_selector(wait)
+        self.page.goto(path.as_uri() + at)
+        self.page.wait_for_selector(wait, state="attached")
 
 
-def test_the_page_renders_and_a_click_shows_the_head(browser: Browser, page_of_demo: Path) -> None:
+def test_the_first_screen_says_what_the_heads_do(browser: Browser, page_of_demo: Path) -> None:
     visit = Visit(browser, page_of_demo)
     page = visit.page
-    assert page.locator("h1").inner_text() == "minilm on tour"
-    cell = page.locator("section.view .chart >> nth=1").locator("path[aria-label]").first
-    cell.click()
-    page.wait_for_selector("#head[open] #head-map svg")
-    name = page.locator("#head-name").inner_text()
-    assert name.startswith("L")
-    before = page.locator("#head-map svg").inner_html()
+    assert "of minilm's 72 heads follow language" in page.locator("h1").first.inner_text()
+    assert page.locator("#glance .cell").count() == 72
+    assert page.locator("#glance .cell.kind-syntax").count() >= 1
+    findings = page.locator(".finding")
+    assert findings.count() >= 4
+    assert "baseline" in findings.first.inner_text()
+    page.locator('#glance .cell[data-head="L0.H2"]').hover()
+    assert "looks most at the token at -1" in page.locator(".peek").inner_text()
+    page.locator("#glance .segments button", has_text="Maps").click()
+    assert page.locator("#glance .cell canvas").count() == 72
+    page.locator("#glance .legend button", has_text="syntax").click()
+    assert page.locator("#glance .cell.dim").count() > 60
+    assert visit.requests == [page_of_demo.as_uri()]  # the file itself and nothing else
+    assert visit.complaints == []
+
+
+def test_a_click_leads_to_the_head_and_its_examples(browser: Browser, page_of_demo: Path) -> None:
+    visit = Visit(browser, page_of_demo)
+    page = visit.page
+    page.locator('#glance .cell[data-head="L2.H8"]').click()
+    page.wait_for_selector("#head-page .board-of-map canvas")
+    assert page.url.endswith("#L2.H8")
+    assert page.locator("#head-page h1").inner_text().startswith("L2.H8 leads")
+    assert page.locator("#head-page figure.arcs").count() >= 2
     assert page.locator("#head-numbers tr").count() > 10
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function(
-        "before => document.getElementById('head-name').textContent !== before", arg=name
-    )
+    assert page.locator("#head-page .relative").count() == 6
+    before = page.locator(".map .rows").inner_text()
     page.select_option("#head-text", "1")
     page.wait_for_function(
-        "before => document.querySelector('#head-map svg').innerHTML !== before", arg=before
+        "before => document.querySelector('.map .rows').innerText !== before", arg=before
     )
-    assert "[CLS]" in page.locator("#head-map svg").inner_html()
-    page.keyboard.press("Escape")
-    assert page.locator("#head[open]").count() == 0
-    assert visit.requests == [page_of_demo.as_uri()]  # the file itself and nothing else
+    page.locator(".board-of-map").focus()
+    page.keyboard.press("ArrowRight")
+    assert "looks at" in page.locator(".said").first.inner_text()
+    page.locator(".crumbs a", has_text="L2.H9").click()
+    page.wait_for_function("document.querySelector('#head-page h1').innerText.startsWith('L2.H9')")
+    page.go_back()
+    page.wait_for_function("document.querySelector('#head-page h1').innerText.startsWith('L2.H8')")
+    assert visit.complaints == []
+
+
+def test_a_link_and_the_search_lead_to_a_head(browser: Browser, page_of_demo: Path) -> None:
+    visit = Visit(browser, page_of_demo, at="#L1.H8")
+    visit.page.wait_for_selector("#head-page h1")
+    assert visit.page.locator("#head-page h1").inner_text().startswith("L1.H8")
+    visit.page.goto(f"{page_of_demo.as_uri()}#overview")
+    visit.page.keyboard.press("/")
+    visit.page.keyboard.type("auxiliaries")
+    assert "L2.H8" in visit.page.locator("#found").inner_text()
+    assert visit.page.locator("#glance .cell.dim").count() > 60
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#head-page h1")
+    visit.page.locator("#search").fill("nsubj")
+    visit.page.locator("#found a", has_text="nsubj").first.click()
+    visit.page.wait_for_selector("[id$='-dependencies']:not([hidden])")
     assert visit.complaints == []
 
 
@@ -167,53 +202,67 @@ def test_an_experiment_without_maps_renders(
 ) -> None:
     results = importance(minilm, "tour", progress=NoProgress())
     visit = Visit(browser, results.report(tmp_path / "report.html"))
-    assert visit.page.locator(".grid").count() == 0
-    assert "Heads are ranked by importance" in visit.page.inner_text("main")
-    visit.page.locator("section.view .chart path[aria-label]").last.click()
-    visit.page.wait_for_selector("#head[open]")
-    assert visit.page.locator("#head-numbers tr").count() > 2
+    page = visit.page
+    page.locator("nav a", has_text="Importance").first.click()
+    assert "Heads are ranked by importance" in page.inner_text("main")
+    page.locator("[data-page]:not([hidden]) .values .cell").last.click()
+    page.wait_for_selector("#head-numbers")
+    assert page.locator("#head-numbers tr").count() > 2
     assert visit.complaints == []
 
 
 def test_the_table_sorts_and_filters(browser: Browser, page_of_demo: Path) -> None:
-    page = Visit(browser, page_of_demo).page
-    table = page.locator("section.view:not([hidden]) table.heads")
+    page = Visit(browser, page_of_demo, at="#heads").page
+    table = page.locator("table.heads")
     assert table.locator("tbody tr").count() == 72
-    table.locator("th", has_text="attention to the previous token").click()
+    table.locator("th button", has_text="attention to the previous token").click()
     assert table.locator("tbody tr").first.get_attribute("data-head") == "L0.H2"
-    page.locator("section.view:not([hidden]) .filter").fill("positional")
+    page.locator(".filter").fill("positional")
     assert table.locator("tbody tr").count() == 2
-    table.locator("tbody tr").first.click()
-    page.wait_for_selector("#head[open]")
-    assert "positional" in page.locator("#head-name").inner_text()
+    table.locator("tbody tr").first.locator("td").nth(1).click()
+    page.wait_for_selector("#head-page h1")
 
 
 def test_views_switch_between_trained_and_random(browser: Browser, page_of_demo: Path) -> None:
     visit = Visit(browser, page_of_demo)
     visit.page.select_option("#view", label="minilm with random weights on tour")
-    visit.page.wait_for_function(DRAWN)
-    assert visit.page.locator("h1").inner_text() == "minilm with random weights on tour"
-    assert visit.page.locator("section.view:not([hidden])").count() == 1
+    assert "0 of" not in visit.page.locator("h1").first.inner_text()
+    assert visit.page.locator("#glance .cell").count() == 72
+    assert visit.page.locator("#glance .cell.kind-syntax").count() == 0
+    assert visit.complaints == []
+
+
+def test_every_section_is_drawn_when_it_is_opened(browser: Browser, page_of_demo: Path) -> None:
+    visit = Visit(browser, page_of_demo)
+    page = visit.page
+    assert page.locator(".chart svg").count() == 0  # nothing before it is looked at
+    for link in page.locator("nav a:visible").all():
+        link.click()
+        page.evaluate("window.scrollTo(0, 1e6)")
+        page.wait_for_timeout(30)
+    page.locator("nav a", has_text="Relative position").first.click()
+    page.wait_for_function(DRAWN)
     assert visit.complaints == []
 
 
 def test_a_hostile_corpus_stays_text(browser: Browser, hostile: Path) -> None:
     visit = Visit(browser, hostile)
     page = visit.page
-    assert SCRIPT in page.locator("h1").inner_text()
-    page.locator("canvas >> nth=5").click()
-    page.wait_for_selector("#head[open] #head-map svg")
-    drawn = page.locator("#head-map svg").text_content() or ""
-    assert "window.hacked" in drawn
-    page.locator("#head-map svg path[aria-label]").nth(3).hover()
-    page.wait_for_timeout(300)
+    assert SCRIPT in page.locator("#lead").inner_text()
+    page.locator("#glance .cell").nth(5).click()
+    page.wait_for_selector(".board-of-map canvas")
+    assert "window.hacked" in page.locator(".map .rows").inner_text()
+    page.locator(".board-of-map").hover()
     assert BREAK in page.locator("#head-note").inner_text()
+    page.goto(f"{hostile.as_uri()}#view-0-dependencies")
+    page.wait_for_selector("#view-0-dependencies:not([hidden])")
     assert SCRIPT in (page.locator("figure.arcs svg").first.text_content() or "")
-    assert IMAGE in page.locator(f"#view-0-dependencies {TABLE}").first.inner_text()
+    assert IMAGE in page.locator("#view-0-dependencies table").first.inner_text()
+    page.locator("#search").fill("window")
     assert page.evaluate("typeof window.hacked") == "undefined"
     assert page.locator("img").count() == 0
-    assert page.locator("body script").count() == 3  # the data, the bundle, ours
-    assert visit.requests == [hostile.as_uri()]
+    assert page.locator("body script").count() == 5  # three of data, ours, the bundle
+    assert set(visit.requests) == {hostile.as_uri()}
     assert visit.complaints == []
 
 
@@ -228,11 +277,14 @@ def test_the_policy_blocks_what_is_not_ours(browser: Browser, hostile: Path) -> 
     assert page.evaluate("typeof window.hacked") == "undefined"
 
 
+@pytest.mark.parametrize("at", ["#overview", "#L2.H8", "#heads", "#run"])
 def test_on_a_phone_nothing_but_tables_and_charts_scrolls(
-    browser: Browser, page_of_demo: Path
+    browser: Browser, page_of_demo: Path, at: str
 ) -> None:
-    page = Visit(browser, page_of_demo, width=390).page
+    page = Visit(browser, page_of_demo, width=390, at=at).page
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("#menu summary").click()
+    assert page.locator("nav a", has_text="Dependencies").first.is_visible()
 
 
 def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> None:
@@ -241,31 +293,35 @@ def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> 
     np.testing.assert_allclose(seen.maps.sum(-1), 1, atol=1e-5)
     assert "srcdoc" in seen._repr_html_()
     path = seen.save(tmp_path / "look.html")
-    visit = Visit(browser, path, wait="canvas")
-    assert visit.page.locator("canvas").count() == 72
-    visit.page.locator("canvas >> nth=2").click()
-    visit.page.wait_for_selector("#head[open] #head-map svg")
-    assert visit.page.locator("#head-name").inner_text() == "L0.H2"
+    visit = Visit(browser, path, wait="#glance .cell canvas")
+    assert visit.page.locator("#glance canvas").count() == 72
+    visit.page.locator("#glance .cell").nth(2).click()
+    visit.page.wait_for_selector(".board-of-map canvas")
+    assert visit.page.locator("#head-page h1").inner_text().startswith("L0.H2")
     assert visit.page.evaluate("typeof window.hacked") == "undefined"
     assert visit.requests == [path.as_uri()]
     assert visit.complaints == []
 
 
 def test_relations_antecedents_and_arcs_are_there(browser: Browser, page_of_demo: Path) -> None:
-    page = Visit(browser, page_of_demo).page
-    shown = page.locator("section.view:not([hidden])")
-    relations = shown.locator(f"[id$='-dependencies'] {TABLE}").first
+    page = Visit(browser, page_of_demo, at="#view-0-dependencies").page
+    shown = page.locator("#view-0-dependencies")
+    relations = shown.locator("table").first
     assert "nsubj" in relations.inner_text()
-    assert "rule sieve" in shown.inner_text()
-    assert "left out" in shown.inner_text().lower()
-    arcs = shown.locator("figure.arcs svg")
-    assert arcs.count() > 10
+    assert shown.locator("figure.arcs svg").count() > 10
     assert shown.locator("path.gold").count() > 10
     assert shown.locator("path.right").count() > 5
-    page.locator("nav a", has_text="coreference").first.click()
-    assert page.evaluate("window.scrollY") > 1000
+    page.locator("nav a", has_text="Coreference").first.click()
+    assert "rule sieve" in page.locator("#view-0-coreference").inner_text()
+    page.goto(f"{page_of_demo.as_uri()}#run")
+    assert "left out" in page.locator("#run").inner_text().lower()
+    page.goto(f"{page_of_demo.as_uri()}#view-0-dependencies")
     relations.locator("button.head").first.click()
-    page.wait_for_selector("#head[open] #head-map svg")
+    page.wait_for_selector(".board-of-map canvas")
+
+
+def test_the_page_is_small(page_of_demo: Path) -> None:
+    assert page_of_demo.stat().st_size < 2_500_000
 
 
 def test_figures_are_real_pictures(demo: RunResults, tmp_path: Path) -> None:
@@ -287,17 +343,31 @@ def test_experiments_are_drawn(browser: Browser, minilm: Model, tmp_path: Path) 
     )
     path = write_report([off, changed], tmp_path / "report.html")
     visit = Visit(browser, path)
-    visit.page.wait_for_function(
-        "() => [...document.querySelectorAll('[data-extra]')].every(p => p.querySelector('svg'))"
-    )
-    assert visit.page.locator("[data-extra]").count() == 2 * 2 + (2 + 6) + 1
+    charts = 0
+    for part in visit.page.locator("[data-page][id^=part-]").all():
+        visit.page.goto(f"{path.as_uri()}#{part.get_attribute('id')}")
+        for place in part.locator(".chart").all():
+            place.scroll_into_view_if_needed()
+            place.locator("svg").first.wait_for()
+            charts += 1
+    assert charts == 2 * 2 + (2 + 6) + 1
     assert visit.complaints == []
-    assert visit.requests == [path.as_uri()]
+    assert set(visit.requests) == {path.as_uri()}
     assert visit.page.evaluate("window.hacked") is None
-    alone = Visit(browser, off.report(tmp_path / "alone.html"), wait="[data-extra] svg")
+    alone = Visit(browser, off.report(tmp_path / "alone.html"), wait="#part-1", at="#part-1")
     assert alone.complaints == []
     figures = off.figures(tmp_path / "figures")
     assert len(figures) == 2 * 2 * 2
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_run_ends_with_a_few_lines(demo: RunResults, width: int) -> None:
+    out = io.StringIO()
+    Screen(Console(file=out, width=width)).summary([demo], 23)
+    lines = out.getvalue().splitlines()
+    assert len(lines) <= 23
+    assert "of minilm's 72 heads follow language" in lines[0]
+    assert any("L2.H8 leads auxiliaries" in line for line in lines)
 
 
 @pytest.mark.parametrize("width", [80, 200])

@@ -31,6 +31,7 @@ from headscope.report.page import render
 from headscope.report.views import views
 from headscope.runs import RunResults
 from headscope.tasks import task
+from tests.pages import page_views
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
@@ -329,7 +330,7 @@ def test_an_analysis_with_its_own_unit_table_and_role(registry: None, tmp_path: 
         assert card.lines[0].startswith("Reaches 10.0 [10.0, 10.0]")
     page = (run / "report.html").read_text(encoding="utf-8")
     assert "A test&#39;s own analysis." in page
-    assert "Reaches 10.0" in page
+    assert "reaches 10.0" in page_views(page)[0]["roles"][0]["sentence"]
 
 
 @pytest.mark.parametrize("name", ["gte-small", "all-mpnet-base-v2"])

@@ -18,6 +18,7 @@ from headscope.evidence import (
     BestHead,
     Exemplar,
     Exemplars,
+    RoleKind,
     RoleRule,
     Statistic,
     Tally,
@@ -68,6 +69,9 @@ class Alignment(Analysis):
             groups=BY[:1],
             direction=ANY,
             margin=0.1,
+            kind=RoleKind.ALIGNMENT,
+            titles={"": "looks at the word that is translated"},
+            mark="align",
             directions={"input": "as it reads", "output": "as it says"},
         ),
     )

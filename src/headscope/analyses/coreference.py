@@ -19,7 +19,7 @@ from headscope.corpus.mentions import (
     coreference_mentions,
 )
 from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Tally, Unit
-from headscope.evidence.role_rule import OURS, RoleRule
+from headscope.evidence.role_rule import OURS, RoleKind, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Seen, View
 
@@ -149,6 +149,9 @@ class Coreference(Analysis):
             OURS,
             rank=30,
             margin=0.05,
+            kind=RoleKind.COREFERENCE,
+            titles={"": "leads mentions to what they stand for ({group})"},
+            mark="coref",
         ),
     )
 

@@ -13,9 +13,14 @@ from headscope.analyses._linking.linking import Linking
 from headscope.analyses._linking.offsets import best_fixed
 from headscope.analyses.base import analysis, option
 from headscope.corpus import Annotation, Example, Link
-from headscope.corpus.relations import UNSCORED_RELATIONS, dependency_links, without_subtype
+from headscope.corpus.relations import (
+    RELATION_WORDS,
+    UNSCORED_RELATIONS,
+    dependency_links,
+    without_subtype,
+)
 from headscope.evidence import Statistic, Tally, Unit, crossfit
-from headscope.evidence.role_rule import ANY, VOITA, RoleRule
+from headscope.evidence.role_rule import ANY, VOITA, RoleKind, RoleRule
 
 ALL = "all"
 
@@ -24,6 +29,11 @@ DIRECTION_WORDS = {
     "row": "the dependent looking at its head",
     "column": "its head looking at the dependent more than others do",
     "head-row": "the head looking at a dependent",
+}
+TITLES = {
+    "row": "leads {group} to the word they depend on",
+    "column": "draws the heads of {group} to them",
+    "head-row": "leads words to their {group}",
 }
 
 
@@ -63,6 +73,10 @@ class Dependencies(Linking):
             excluded=("all", "punct"),
             unit=Unit.POINTS,
             directions=DIRECTION_WORDS,
+            kind=RoleKind.SYNTAX,
+            titles=TITLES,
+            group_words=RELATION_WORDS,
+            mark="syntax",
         ),
     )
     annotation = Annotation.TREES

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Mean, Statistic, Unit
-from headscope.evidence.role_rule import CLARK, OURS, RoleRule
+from headscope.evidence.role_rule import CLARK, OURS, RoleKind, RoleRule
 from headscope.model.attention import ANY, Entropy, Request, View
 
 ROWS = (
@@ -46,6 +46,8 @@ class Focus(Analysis):
             0.9,
             f"{OURS}, after {CLARK}",
             rank=90,
+            kind=RoleKind.SHAPE,
+            titles={"": "looks everywhere alike"},
         ),
     )
 

@@ -19,7 +19,7 @@ from headscope.corpus.frames import (
     select_frames,
 )
 from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Unit
-from headscope.evidence.role_rule import OURS, RoleRule
+from headscope.evidence.role_rule import OURS, RoleKind, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Rows, Seen, View
 
@@ -81,6 +81,8 @@ class Frames(Analysis):
             OURS,
             rank=40,
             margin=0.1,
+            kind=RoleKind.FRAMES,
+            titles={"": "ties the elements of a frame to the word that evokes it"},
         ),
     )
 

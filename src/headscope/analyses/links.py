@@ -37,6 +37,8 @@ class Links(Linking):
             confirmed_by="accuracy",
             excluded=("all",),
             unit=Unit.POINTS,
+            titles={"": "joins words that are linked ({group})"},
+            mark="link",
         ),
     )
 

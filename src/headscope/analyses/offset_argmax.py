@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headscope.analyses.base import Analysis, analysis
 from headscope.analyses.relative_position import OFFSETS, WIDTH
 from headscope.evidence import Mean, Statistic, Unit
-from headscope.evidence.role_rule import VOITA, RoleRule
+from headscope.evidence.role_rule import VOITA, RoleKind, RoleRule
 from headscope.model.attention import Band, Largest, Request, Seen, View
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class OffsetArgmax(Analysis):
             0.9,
             VOITA,
             rank=60,
+            kind=RoleKind.POSITION,
+            titles={"": "looks most at the token at {group}"},
+            mark="{group}",
         ),
     )
 

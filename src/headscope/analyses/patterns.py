@@ -16,7 +16,7 @@ from headscope.analyses.base import Analysis, analysis
 from headscope.corpus import Pieces
 from headscope.corpus.display import NUM_MAPS, display_rank, select_for_maps
 from headscope.evidence import Exemplar, Exemplars, Mean, Statistic, Unit
-from headscope.evidence.role_rule import KOVALEVA, OURS, RoleRule
+from headscope.evidence.role_rule import KOVALEVA, OURS, RoleKind, RoleRule
 from headscope.model.attention import Request, Rows, Seen, View
 from headscope.model.hooks.workspace import Workspace
 
@@ -51,6 +51,8 @@ class Patterns(Analysis):
                 f"{OURS}, after {KOVALEVA}",
                 rank=100 + number,
                 groups=(shape,),
+                kind=RoleKind.SHAPE,
+                titles={"": words},
             )
             for number, (shape, words) in enumerate(SHOWS.items())
         ),
@@ -61,6 +63,9 @@ class Patterns(Analysis):
             0.5,
             OURS,
             rank=110,
+            kind=RoleKind.WORDS,
+            titles={"": "looks at a token's twin in the other sentence"},
+            mark="twins",
         ),
     )
 

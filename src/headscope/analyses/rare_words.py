@@ -11,7 +11,7 @@ from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Needs, analysis
 from headscope.corpus import Pieces
 from headscope.evidence import Mean, Statistic, Unit
-from headscope.evidence.role_rule import OURS, VOITA, RoleRule
+from headscope.evidence.role_rule import OURS, VOITA, RoleKind, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import ANY, Largest, Request, Seen, View
 
@@ -43,6 +43,9 @@ class RareWords(Analysis):
             rank=50,
             groups=("two rarest",),
             margin=0.25,
+            kind=RoleKind.WORDS,
+            titles={"": "looks at the rarest words of the text"},
+            mark="rare",
         ),
     )
 

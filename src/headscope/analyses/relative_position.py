@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Mean, Statistic, Unit
-from headscope.evidence.role_rule import CLARK, RoleRule
+from headscope.evidence.role_rule import CLARK, RoleKind, RoleRule
 from headscope.model.attention import Band, Request, View
 
 WIDTH = 8
@@ -45,6 +45,9 @@ class RelativePosition(Analysis):
             CLARK,
             rank=70 + number,
             groups=(offset,),
+            kind=RoleKind.POSITION,
+            titles={"": f"looks at the token {place}"},
+            mark=name.partition(" ")[0][:4],
         )
         for number, (name, place, offset) in enumerate(NEIGHBOURS)
     )

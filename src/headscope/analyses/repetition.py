@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, Inputs, analysis
 from headscope.evidence import Mean, Statistic, Unit
-from headscope.evidence.role_rule import LENS, OURS, RoleRule
+from headscope.evidence.role_rule import LENS, OURS, RoleKind, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Seen, View
 
@@ -52,6 +52,9 @@ class Repetition(Analysis):
             f"{OURS}, after {LENS}",
             rank=rank,
             groups=(group,),
+            kind=RoleKind.RESTING if group == "first" else RoleKind.REPETITION,
+            titles={"": f"looks at {what}"},
+            mark=group[:6],
         )
         for rank, (group, name, what) in enumerate(ROLES, 120)
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope._util.tensors import torch
 from headscope.analyses.base import Analysis, analysis
 from headscope.evidence import Mean, Statistic, Unit
-from headscope.evidence.role_rule import CLARK, OURS, RoleRule
+from headscope.evidence.role_rule import CLARK, OURS, RoleKind, RoleRule
 from headscope.model.attention import ANY, Mass, Request, View
 
 KEYS = ("first", "separator", "stop", "punctuation", "other")
@@ -53,6 +53,9 @@ class SpecialTokens(Analysis):
             rank=80 + number,
             groups=(group,),
             direction="from all",
+            kind=RoleKind.RESTING,
+            titles={"": words.partition(" with {value}")[0].replace("{value} of its", "its")},
+            mark=group[:5],
         )
         for number, (name, words, group) in enumerate(RESTING)
     )

@@ -143,6 +143,9 @@ Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Random seed.")
 Figures = Annotated[
     Path | None, typer.Option(help="Also write every chart as PNG and SVG into this folder.")
 ]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print every table, not only the most telling lines.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Choose = Annotated[
     str | None,

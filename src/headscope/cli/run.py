@@ -41,6 +41,7 @@ class TaskRun(OptionGroup):
     device: options.Device = "cpu"
     languages: options.LanguagePair = None
     seed: options.Seed = 0
+    verbose: options.Verbose = False
     as_json: options.Json = False
 
     def __call__(
@@ -76,7 +77,8 @@ class TaskRun(OptionGroup):
             **more,
             **run_context(),
         )
-        show_result(results, run_folder or self.out, self.figures, self.as_json)
+        folder = run_folder or self.out
+        show_result(results, folder, self.figures, self.as_json, self.verbose)
 
     def _load_task(self) -> tuple[Task, dict[str, Any]]:
         """The task, and what else the experiment is given."""
@@ -109,7 +111,13 @@ class TwoPartRun(TaskRun):
         return tested, {"choose": chosen}
 
 
-def show_result(results: RunResults, folder: Path, figures: Path | None, as_json: bool) -> None:
+MOST = 23
+"""Lines of a summary on the terminal; two more say where the details and the report are."""
+
+
+def show_result(
+    results: RunResults, folder: Path, figures: Path | None, as_json: bool, verbose: bool
+) -> None:
     """Print the results of a run, and where its report is."""
     from headscope.cli.show import Screen, result_data
 
@@ -122,5 +130,9 @@ def show_result(results: RunResults, folder: Path, figures: Path | None, as_json
         print(json.dumps(result_data(results, page), indent=2))
         return
     screen = Screen()
-    screen.results(results)
+    if verbose:
+        screen.results(results)
+    else:
+        screen.summary([results], MOST)
+        screen.line(f"every head in words: headscope roles {folder}")
     screen.path(page)

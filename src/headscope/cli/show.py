@@ -90,11 +90,31 @@ class Screen:
         for below in section.below:
             self.section(below)
 
+    def summary(self, results: list[RunResults], most: int) -> None:
+        """Print the most telling lines of some runs, as many as fit.
+
+        Args:
+            most: lines on the terminal.
+        """
+        from headscope.report.summary import summary
+
+        lines = [printable(text) for text in summary(results)]
+        used, shown = 0, 0
+        for text in lines:
+            wrapped = len(Text(text).wrap(self.console, self.console.width))
+            if used + wrapped > most - 1:  # one is kept to say that there is more
+                break
+            used, shown = used + wrapped, shown + 1
+            self.line(text, style="" if text.startswith("  ") else "bold")
+        if shown < len(lines):
+            self.line(f"{len(lines) - shown} more lines: --verbose, or the report")
+
     def results(self, results: RunResults) -> None:
         """Print the most striking heads by corpus, then what analyses and experiments show."""
         from headscope.report.page import sections_of
+        from headscope.report.summary import trained_views
 
-        for view in trained_views(results):
+        for view in trained_views([results]):
             self._view(view)
         for section in sections_of([results]):
             self.section(section)
@@ -126,8 +146,9 @@ class Screen:
         """
         from headscope.report.head_cards import head_cards, striking_cards
         from headscope.report.model_summary import model_summary
+        from headscope.report.summary import trained_views
 
-        for view in trained_views(results):
+        for view in trained_views([results]):
             summary = model_summary(view, runs)
             if summary is None:
                 continue
@@ -139,16 +160,10 @@ class Screen:
                     self.line(f"  {text}")
 
 
-def trained_views(results: RunResults) -> list[CorpusView]:
-    """The views of a run, without those of random weights."""
-    from headscope.report.views import RANDOM, views
-
-    return [view for view in views([results]) if view.weights != RANDOM]
-
-
 def result_data(results: RunResults, page: Path) -> dict[str, Any]:
     """What `--json` prints of a run."""
     from headscope.report.page import sections_of
+    from headscope.report.summary import trained_views
 
     record = results.record
     return {
@@ -158,7 +173,7 @@ def result_data(results: RunResults, page: Path) -> dict[str, Any]:
             view.title: [
                 {"best head for": line.text} | dataclasses.asdict(line.row) for line in view.lines
             ]
-            for view in trained_views(results)
+            for view in trained_views([results])
         },
         "sections": [
             {

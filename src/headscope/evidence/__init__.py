@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from headscope.evidence.exemplars import Exemplar, Exemplars
     from headscope.evidence.head_table import BEST, HEADS, BestHead, HeadRow
     from headscope.evidence.interval import Estimate, estimate
-    from headscope.evidence.role_rule import RoleRule
+    from headscope.evidence.role_rule import RoleKind, RoleRule
     from headscope.evidence.shard_result import ShardResult
     from headscope.evidence.statistic import Null, Statistic, best_rows, crossfit, head_rows
     from headscope.evidence.table import Int32, Table
@@ -31,6 +31,7 @@ __all__ = [
     "Layout",
     "Mean",
     "Null",
+    "RoleKind",
     "RoleRule",
     "ShardResult",
     "Statistic",
@@ -54,6 +55,7 @@ _MODULES = {
     "HeadRow": "headscope.evidence.head_table",
     "Int32": "headscope.evidence.table",
     "Null": "headscope.evidence.statistic",
+    "RoleKind": "headscope.evidence.role_rule",
     "RoleRule": "headscope.evidence.role_rule",
     "Layout": "headscope.evidence.tally",
     "Mean": "headscope.evidence.tally",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from headscope.evidence.unit import Unit
 
@@ -11,6 +12,30 @@ CLARK, KOVALEVA, VOITA = "Clark et al. 2019", "Kovaleva et al. 2019", "Voita et 
 LENS, OURS = "TransformerLens's head detector", "ours"
 ANY = "any"
 """The direction of a rule that applies to every direction."""
+
+
+class RoleKind(StrEnum):
+    """What a role is about; pages give each kind one colour."""
+
+    SYNTAX = "syntax"
+    COREFERENCE = "coreference"
+    FRAMES = "frames"
+    LINKS = "links"
+    ALIGNMENT = "alignment"
+    WORDS = "words"
+    REPETITION = "repetition"
+    POSITION = "position"
+    RESTING = "resting"
+    SHAPE = "shape"
+
+    @property
+    def about_language(self) -> bool:
+        """Whether such a head follows something that people say of a text."""
+        return self in LANGUAGE
+
+
+LANGUAGE = {RoleKind.SYNTAX, RoleKind.COREFERENCE, RoleKind.FRAMES, RoleKind.LINKS}
+LANGUAGE |= {RoleKind.ALIGNMENT}
 
 
 @dataclass(frozen=True)
@@ -33,6 +58,11 @@ class RoleRule:
         rank: roles of lower rank are more specific and listed first.
         unit: the unit of {value}.
         directions: readable names of the directions, if needed.
+        kind: what it is about.
+        titles: what such a head does in a few words, without numbers, by direction ("": any).
+        group_words: readable names of the groups, for titles.
+        mark: the role in at most six letters, for boards of all heads; may have {group}; empty:
+            its name.
     """
 
     name: str
@@ -48,3 +78,17 @@ class RoleRule:
     excluded: tuple[str, ...] = ()
     unit: Unit = Unit.SHARE
     directions: Mapping[str, str] = field(default_factory=dict)
+    kind: RoleKind = RoleKind.LINKS
+    titles: Mapping[str, str] = field(default_factory=dict)
+    group_words: Mapping[str, str] = field(default_factory=dict)
+    mark: str = ""
+
+    def title(self, group: str | None, direction: str | None) -> str:
+        """What a head with the role does, in a few words.
+
+        >>> rule = RoleRule("linking", "", "gain", 0.1, OURS, titles={"": "joins {group}"})
+        >>> rule.title("nsubj", "row"), RoleRule("frame", "", "top", 0.1, OURS).title(None, None)
+        ('joins nsubj', 'frame')
+        """
+        words = self.titles.get(direction or "", self.titles.get("", self.name))
+        return words.format(group=self.group_words.get(group or "", group or ""))

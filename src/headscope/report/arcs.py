@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
+from headscope._util.naming import head_name
 from headscope.evidence.example_tables import ArcsRow
 
 SIGN = 7.4
@@ -32,6 +33,7 @@ class Picture:
 
     Attributes:
         words: where each stands (its middle, its line), and the word.
+        head: the name of the head.
     """
 
     example: str
@@ -43,6 +45,7 @@ class Picture:
     asked: int
     beyond: int
     two_texts: bool = False
+    head: str = ""
 
     @property
     def caption(self) -> str:
@@ -73,7 +76,12 @@ def picture(row: ArcsRow) -> Picture:
     placed = [(middle, reach + 17, word) for middle, word in zip(middles, words, strict=True)]
     height = 2 * reach + 26
     hits = sum(row.right)
-    return Picture(row.example, width, height, placed, curves, hits, len(pairs), beyond)
+    counts = (hits, len(pairs), beyond)
+    return Picture(row.example, width, height, placed, curves, *counts, head=_head(row))
+
+
+def _head(row: ArcsRow) -> str:
+    return head_name(row.layer, row.head, row.attention)
 
 
 def _two_sentences(row: ArcsRow) -> Picture:
@@ -97,7 +105,7 @@ def _two_sentences(row: ArcsRow) -> Picture:
     beyond = sum(drawn < 0 for drawn in row.drawn)
     size = (max(wide, wider), line + 9)
     counts = (sum(row.right), len(row.source), beyond)
-    return Picture(row.example, *size, placed, curves, *counts, two_texts=True)
+    return Picture(row.example, *size, placed, curves, *counts, two_texts=True, head=_head(row))
 
 
 def _places(words: list[str]) -> tuple[list[float], float]:

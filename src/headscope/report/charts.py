@@ -29,7 +29,7 @@ HEADS, LAYERS = alt.NamedData(name="heads"), alt.NamedData(name="layers")
 class Chart:
     """A chart with its data, a name for its file and a sentence on how to read it.
 
-    The data stand beside the drawing, because Altair would check every number of them.
+    The data stand beside the drawing: Altair would check each. A page draws a `headline` itself.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Chart:
     layers: list[Datum] = field(default_factory=list)
     wide: bool = False
     other: dict[str, list[Datum]] = field(default_factory=dict)
+    headline: str = ""
 
     def spec(self) -> dict[str, Any]:
         """The chart as Vega-Lite."""
         data = {"heads": self.heads, "layers": self.layers} | self.other
-        return spec(self.drawing) | {
-            "datasets": {name: rows for name, rows in data.items() if rows}
-        }
+        kept = {name: rows for name, rows in data.items() if rows}
+        return spec(self.drawing) | {"datasets": kept}
 
 
 def datum(

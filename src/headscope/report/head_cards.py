@@ -39,6 +39,11 @@ class Card:
         return f"{self.name}: {', '.join(self.roles) or 'no role known'}"
 
     @property
+    def further(self) -> list[str]:
+        """What runs other than the scan say, a sentence each."""
+        return [f"{text[0].upper()}{text[1:]}." for text in self.elsewhere]
+
+    @property
     def lines(self) -> list[str]:
         """All that is known, a sentence each."""
         return [f"{text[0].upper()}{text[1:]}." for text in (*self.does, *self.elsewhere)]

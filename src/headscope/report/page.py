@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,16 +21,17 @@ import vl_convert
 from headscope._util.atomic import write_text
 from headscope.report.arcs import Picture
 from headscope.report.catalogue import load_sections
-from headscope.report.charts import Chart, map_chart, spec
-from headscope.report.head_cards import head_cards, striking_cards
+from headscope.report.findings import headline
+from headscope.report.head_cards import head_cards
 from headscope.report.model_summary import model_summary
 from headscope.report.numbers import COLUMNS
+from headscope.report.payload import Payload
 from headscope.report.sections import Section, run_sections
-from headscope.report.views import CorpusView, views
-from headscope.runs import AnalysisRecord, RunResults
+from headscope.report.views import RANDOM, CorpusView, views
+from headscope.runs import RunResults
 
 Json = dict[str, Any]
-"""What the page's script reads."""
+"""What a template reads."""
 
 
 def write_report(results: list[RunResults], path: Path) -> Path:
@@ -48,55 +47,39 @@ def sections_of(results: list[RunResults]) -> list[Section]:
 
 
 def render(results: list[RunResults]) -> str:
-    """The page of some runs: experiments, then what the heads of each model do."""
-    experiments, shown = sections_of(results), views(results)
-    parts = [_view_parts(number, view, results) for number, view in enumerate(shown)]
+    """The page of some runs: what the heads of each model do, then what experiments say."""
+    load_sections()
+    payload, experiments = Payload(), sections_of(results)
+    shown = sorted(views(results), key=_most_telling)
+    parts = [_view_part(number, view, results, payload) for number, view in enumerate(shown)]
     return page(
         "report.html",
-        {
-            "views": [data for data, _ in parts],
-            "map": spec(map_chart()),
-            "extra": [chart.spec() for section in experiments for chart in section.charts],
-        },
-        title=shown[0].title if shown else experiments[0].title,
-        experiments=list(zip(_first_charts(experiments), experiments, strict=False)),
-        sections=[section for _, section in parts],
+        payload,
+        title=headline(shown[0]) if shown else experiments[0].title,
+        experiments=[(payload.add_charts(one.charts), one) for one in experiments],
+        sections=parts,
     )
 
 
-def _first_charts(sections: list[Section]) -> list[int]:
-    """The number of the first chart of each section, counted over the page."""
-    return [0, *accumulate(len(section.charts) for section in sections)]
+def _most_telling(view: CorpusView) -> tuple[bool, bool]:
+    """Views with roles first, random weights last."""
+    return view.weights == RANDOM, not view.roles
 
 
-def _view_parts(number: int, view: CorpusView, results: list[RunResults]) -> tuple[Json, Json]:
-    """What the script and the template need of a view."""
-    cards, maps, analyses = head_cards(view, results), view.maps(), list(view.charts())
-    data = {
-        "charts": [chart.spec() for _, _, charts in analyses for chart in charts],
-        "maps": maps,
-        "table": view.table(),
-        "headlines": [line.text for line in view.headlines],
-        "title": view.title,
-        "cards": {name: card.lines for name, card in cards.items() if card.lines},
-    }
-    section = {
+def _view_part(number: int, view: CorpusView, results: list[RunResults], payload: Payload) -> Json:
+    """What the template needs of a view; the script's part goes to the payload."""
+    payload.add_view(number, view, head_cards(view, results))
+    return {
         "number": number,
         "view": view,
-        "analyses": list(_analysis_sections(view, analyses)),
-        "maps": bool(maps),
+        "analyses": list(_analysis_parts(view, payload)),
         "summary": model_summary(view, results),
-        "cards": striking_cards(view, cards),
     }
-    return data, section
 
 
-def _analysis_sections(
-    view: CorpusView, analyses: list[tuple[AnalysisRecord, Section | None, list[Chart]]]
-) -> Iterator[Json]:
+def _analysis_parts(view: CorpusView, payload: Payload) -> Iterator[Json]:
     """What the template needs of each analysis."""
-    first = 0
-    for analysis, section, charts in analyses:
+    for analysis, section, charts in view.charts():
         own = section.pictures if section is not None else None
         yield {
             "name": analysis.analysis,
@@ -105,22 +88,25 @@ def _analysis_sections(
             "section": section,
             "pictures": view.pictures(analysis.analysis) if own is None else own,
             "charts": charts,
-            "first": first,
+            "first": payload.add_charts(charts),
         }
-        first += len(charts)
 
 
-def look_page(title: str, heads: int, text: Json) -> str:
-    """The page of one text: every head's map, no statistics."""
-    view = {"charts": [], "maps": [text], "headlines": [], "title": title}
-    data = {"views": [view], "map": spec(map_chart()), "extra": []}
-    return page("look.html", data, title=title, heads=heads, tokens=text["tokens"])
+def look_page(title: str, text: Json, maps: dict[tuple[int, int], bytes]) -> str:
+    """The page of one text: every head's map, no statistics.
+
+    Args:
+        text: `id` and `tokens`.
+        maps: by layer and head, uint8 (query, key).
+    """
+    payload = Payload()
+    payload.add_text(title, text, maps)
+    return page("look.html", payload, title=title)
 
 
-def page(template: str, data: Json, **values: Any) -> str:
-    """Fill a template; `data` goes to the scripts as JSON that cannot end its element."""
-    scripts = [bundle(), asset("report.js")]
-    payload = json.dumps(data, separators=(",", ":"), allow_nan=False)
+def page(template: str, payload: Payload, **values: Any) -> str:
+    """Fill a template; the data go to the scripts in a form that cannot end its element."""
+    scripts = [asset("report.js"), *([bundle()] if payload.charts else [])]
     return (
         environment()
         .get_template(template)
@@ -128,7 +114,8 @@ def page(template: str, data: Json, **values: Any) -> str:
             policy=policy(scripts),
             style=asset("report.css"),
             scripts=scripts,
-            data=payload.replace("<", "\\u003c").replace("\u2028", "\\u2028"),
+            data=payload.packed(),
+            views=payload.views,
             columns=COLUMNS,
             **values,
         )
@@ -145,7 +132,7 @@ def environment() -> jinja2.Environment:
 
 def drawing(picture: Picture) -> str:
     """A sentence with its arcs, as SVG."""
-    return environment().get_template("arcs.svg").render(one=picture)
+    return environment().get_template("arcs.svg").render(one=picture, alone=True)
 
 
 def policy(scripts: list[str]) -> str:

@@ -71,6 +71,7 @@ class Section:
 RunSections = Callable[[list["RunResults"]], Iterable[Section]]
 AnalysisSection = Callable[["CorpusView"], Section | None]
 CardLines = Callable[["CorpusView", list["RunResults"]], Iterable[tuple[Place, str]]]
+Relatives = Callable[["CorpusView"], dict[str, list[tuple[str, float]]]]
 SummaryLines = Callable[["CorpusView", list["RunResults"]], Iterable[str]]
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -98,6 +99,8 @@ run_sections: Registry[RunSections] = Registry()
 """`@run_sections(order)`: sections made from all runs of a page."""
 card_lines: Registry[CardLines] = Registry()
 """`@card_lines(order)`: sentences on heads of a view, for their cards."""
+head_relatives: Registry[Relatives] = Registry()
+"""`@head_relatives(order)`: for heads of a view by name, the heads nearest to them, and how far."""
 summary_lines: Registry[SummaryLines] = Registry()
 """`@summary_lines(order)`: sentences for the summary of a model."""
 _ANALYSIS_SECTIONS: dict[str, AnalysisSection] = {}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from headscope._util.naming import SELF, head_name
 from headscope.evidence import HEADS, HeadRow, Unit
-from headscope.evidence.example_tables import ARCS, MAPS
+from headscope.evidence.example_tables import ARCS
 from headscope.report.arcs import Picture, picture
 from headscope.report.catalogue import load_sections
 from headscope.report.charts import Chart, head_datum, heat_map, layer_curve, profile
@@ -217,7 +215,8 @@ class CorpusView:
             rows = [head_datum(row) for row in self.of(line)]
             if rows:
                 slug = f"{line.analysis}-{line.text}".replace(" ", "-").replace(",", "")
-                yield Chart(slug, line.text, "", heat_map(rows, line.unit), rows)
+                drawing = heat_map(rows, line.unit)
+                yield Chart(slug, line.text, "", drawing, rows, headline=line.text)
 
     def _profiles(self, analysis: AnalysisRecord) -> Iterator[Chart]:
         for statistic in analysis.statistics:
@@ -237,41 +236,6 @@ class CorpusView:
                     rows,
                     wide=True,
                 )
-
-    def table(self) -> list[dict[str, Any]]:
-        """One row a head, as the page's script reads it: labels and headline numbers."""
-        reasons = defaultdict(list)
-        for label in self.labels:
-            reasons[label.head].append(label.short)
-        heads: dict[str, dict[str, Any]] = {}
-        for place, line in enumerate(self.headlines):
-            for row in self.of(line):
-                name = head_name(row.layer, row.head, row.attention)
-                empty = {"name": name, "layer": row.layer, "head": row.head}
-                empty |= {"labels": ", ".join(reasons[name])}
-                cells = heads.setdefault(name, empty | {"cells": [None] * len(self.headlines)})
-                cells["cells"][place] = {
-                    "value": row.value,
-                    "text": line.unit.number(row.value),
-                    "interval": row.interval(line.unit),
-                    "baseline": line.unit.number(row.baseline),
-                    "q": row.q,
-                }
-        return list(heads.values())
-
-    def maps(self) -> list[dict[str, Any]]:
-        """The texts whose maps can be looked at, as the page's script reads them."""
-        texts: dict[str, dict[str, Any]] = {}
-        for row in self.results.rows(MAPS, corpus=self.corpus, weights=self.weights):
-            text = texts.setdefault(
-                row.example,
-                {"id": row.example, "tokens": row.tokens, "maps": {}}
-                | ({"queries": row.queries} if row.queries else {}),
-            )
-            text["maps"][head_name(row.layer, row.head, row.attention)] = base64.b64encode(
-                row.map
-            ).decode()
-        return list(texts.values())
 
 
 def _offsets(groups: list[str]) -> bool:

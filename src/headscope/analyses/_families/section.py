@@ -20,6 +20,7 @@ from headscope.report.sections import (
     Section,
     analysis_section,
     card_lines,
+    head_relatives,
     summary_lines,
 )
 from headscope.report.views import CorpusView
@@ -29,6 +30,8 @@ NO_ROLE = "no role known"
 JOINS = "#999999"
 SIDE = 0.025
 """Either side of a test at 5%."""
+SHOWN = 5
+"""Relatives of a head that its page shows."""
 NEAR = 0.05
 """Nats of divergence: heads this near look nearly alike (two with nothing in common are 0.69
 apart)."""
@@ -50,6 +53,18 @@ def roles(view: CorpusView) -> dict[str, str]:
 def relatives_of(view: CorpusView) -> list[Relative]:
     """The rows of a view's heads."""
     return view.results.rows(FAMILIES, corpus=view.corpus, weights=view.weights)
+
+
+@head_relatives(10)
+def nearest_heads(view: CorpusView) -> dict[str, list[tuple[str, float]]]:
+    """Of each head the nearest others, by divergence."""
+    near: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for row in view.results.rows(DISTANCES, corpus=view.corpus, weights=view.weights):
+        one = head_name(row.layer, row.head, row.attention)
+        other = head_name(row.other_layer, row.other_head, row.attention)
+        near[one].append((other, row.value))
+        near[other].append((one, row.value))
+    return {head: sorted(others, key=lambda each: each[1])[:SHOWN] for head, others in near.items()}
 
 
 @card_lines(10)

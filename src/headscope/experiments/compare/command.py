@@ -58,4 +58,4 @@ def compare_verb(
         settings=settings,
         **run_context(),
     )
-    show_result(results, out, corpora.figures, corpora.as_json)
+    show_result(results, out, corpora.figures, corpora.as_json, corpora.verbose)

@@ -12,8 +12,8 @@ from headscope.cli import options
 from headscope.cli.app import verb
 from headscope.cli.run import run_context
 
-SHOWN = 8
-"""Heads that are named."""
+MOST = 20
+"""Lines of the summary; the next steps and the path follow."""
 
 
 @verb("demo", group="Start", order=10, examples=("demo", "demo -o my-folder"))
@@ -22,10 +22,8 @@ def demo_verb(
     as_json: options.Json = False,
 ) -> None:
     """Try everything on the bundled model and texts; ends with the path of the report."""
-    from headscope.cli.show import Screen, result_data, trained_views
+    from headscope.cli.show import Screen, result_data
     from headscope.experiments.demo import run_demo
-    from headscope.report.head_cards import head_cards, striking_cards
-    from headscope.report.model_summary import model_summary
     from headscope.report.page import write_report
 
     runs = run_demo(out, **run_context())
@@ -34,12 +32,7 @@ def demo_verb(
         print(json.dumps([result_data(run, page) for run in runs], indent=2))
         return
     screen = Screen()
-    view = trained_views(runs[0])[0]
-    summary = model_summary(view, runs)
-    for text in summary.text if summary is not None else ():
-        screen.line(text)
-    for card in striking_cards(view, head_cards(view, runs))[:SHOWN]:
-        screen.line(f"{card.title}. {card.lines[0]}")
+    screen.summary(runs, MOST)
     screen.line(f"next: headscope roles {out}")
     screen.line("next: headscope look minilm 'The cat that we fed sat down.'")
     screen.line("next: headscope scan MODEL DATA -o run")

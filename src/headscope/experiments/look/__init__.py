@@ -58,23 +58,21 @@ class Look:
 
     def page(self) -> str:
         """The page with every head's map; of a long text, its first tokens."""
-        import base64
-
         import numpy as np
 
-        from headscope._util.naming import head_name
         from headscope.corpus.display import MAX_TOKENS
         from headscope.report.page import look_page
 
         levels = np.round(self.maps[:, :, :MAX_TOKENS, :MAX_TOKENS] * 255).astype(np.uint8)
         layers, heads = levels.shape[:2]
         maps = {
-            head_name(layer, head): base64.b64encode(levels[layer, head].tobytes()).decode()
+            (layer, head): levels[layer, head].tobytes()
             for layer in range(layers)
             for head in range(heads)
         }
-        text = {"id": self.title, "tokens": list(self.tokens[:MAX_TOKENS]), "maps": maps}
-        return look_page(self.title, heads, text)
+        return look_page(
+            self.title, {"id": self.title, "tokens": list(self.tokens[:MAX_TOKENS])}, maps
+        )
 
     def save(self, path: Path | str) -> Path:
         """Write the page: one HTML file that needs no network."""

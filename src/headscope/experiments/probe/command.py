@@ -77,6 +77,7 @@ def probe_verb(
     device: options.Device = "cpu",
     dtype: options.Dtype = "float32",
     seed: options.Seed = 0,
+    verbose: options.Verbose = False,
     as_json: options.Json = False,
 ) -> None:
     """Train parsers on attention alone, and on attention with word vectors, beside baselines."""
@@ -104,4 +105,4 @@ def probe_verb(
         cache=round(cache * GIB),
         **run_context(),
     )
-    show_result(results, out, figures, as_json)
+    show_result(results, out, figures, as_json, verbose)

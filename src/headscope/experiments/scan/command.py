@@ -31,6 +31,7 @@ class CorpusOptions(OptionGroup):
     device: options.Device = "cpu"
     dtype: options.Dtype = "float32"
     seed: options.Seed = 0
+    verbose: options.Verbose = False
     as_json: options.Json = False
 
     def read(self, sources: list[str], documents: str | None = None, **more: Any) -> list[Corpus]:
@@ -159,4 +160,4 @@ def scan_verb(
         generate=generate,
         **run_context(),
     )
-    show_result(results, out, corpora.figures, corpora.as_json)
+    show_result(results, out, corpora.figures, corpora.as_json, corpora.verbose)

@@ -1,0 +1,158 @@
+/** All heads at a glance: layers by heads, coloured by role; below it a panel on the one pointed at. */
+import { type Data, mapOf, roleOf, shapeOf, type View } from "./data";
+import { el, svg } from "./dom";
+import { interval } from "./interval";
+import { thumbnail } from "./map";
+
+const SIGNS: Record<string, string> = {
+  vertical: "M5 2v10M9 2v10",
+  diagonal: "M2 2l10 10",
+  "vertical+diagonal": "M4 2v10M4 2l8 10",
+  block: "M2 2h5v5h-5zM7 7h5v5h-5z",
+  broad: "M2 4h10M2 7h10M2 10h10",
+};
+
+/** The shape of a head's maps as a small sign. */
+export function sign(shape: string | undefined): Node {
+  const path = shape === undefined ? undefined : SIGNS[shape];
+  if (!path) return document.createTextNode("");
+  return svg("svg", { class: "sign", width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("path", { d: path }));
+}
+
+/** A head's name on the colour of its role: a link to its page. */
+export function chip(view: View, head: string): HTMLElement {
+  const kind = roleOf(view, head)?.kind ?? "none";
+  return el("a", { class: `chip kind-${kind}`, href: `#${link(head)}` }, head);
+}
+
+export const link = (head: string): string => head.replace(" ", "-");
+
+/** The strongest evidence on a head, a line each. */
+export function evidence(view: View, head: string, most = 99): HTMLElement[] {
+  return view.roles.filter((role) => role.head === head).slice(0, most).map((role) =>
+    el("div", { class: `line kind-${role.kind}` },
+      el("span", { class: "what" }, role.title),
+      interval(role),
+      el("span", { class: "number" }, role.text)));
+}
+
+export class Board {
+  readonly element = el("div", { class: "board-panel" });
+  private readonly grid = el("div", { class: "board", role: "grid", "aria-label": "heads, a row a layer" });
+  private readonly peek = el("div", { class: "peek", "aria-live": "polite" });
+  private readonly cells = new Map<string, HTMLAnchorElement>();
+  private maps = false;
+
+  constructor(private readonly data: Data, private readonly view: View) {
+    const widest = Math.max(...view.layers);
+    this.grid.style.setProperty("--heads", String(widest));
+    this.grid.append(el("span"));
+    for (let head = 0; head < widest; head++) this.grid.append(el("span", { class: "axis" }, `H${head}`));
+    let place = 0;
+    view.layers.forEach((heads, layer) => {
+      if (!heads) return;
+      this.grid.append(el("span", { class: "axis" }, `L${layer}`));
+      for (let head = 0; head < heads; head++) this.grid.append(this.cell(view.heads[place++]));
+      for (let head = heads; head < widest; head++) this.grid.append(el("span"));
+    });
+    this.grid.addEventListener("keydown", (event) => this.walk(event));
+    const buttons = view.texts.length ? [this.switcher()] : [];
+    this.element.append(...buttons, el("div", { class: "scroll" }, this.grid), this.legend(), this.peek);
+    const first = view.findings[0]?.head ?? view.heads[0];
+    if (first) this.show(first);
+  }
+
+  /** Only the heads that match stay bright. */
+  dim(matches: (head: string) => boolean): void {
+    for (const [head, cell] of this.cells) cell.classList.toggle("dim", !matches(head));
+  }
+
+  private cell(head: string): HTMLElement {
+    const role = roleOf(this.view, head);
+    const shape = shapeOf(this.view, head)?.role;
+    const kinds = new Set(this.view.roles.filter((one) => one.head === head && one.kind !== "shape").map((one) => one.kind));
+    const words = role ? `${head}: ${role.title}` : `${head}: no role known`;
+    const mark = role && role.kind !== "shape" ? role.mark : "";
+    const made = el("a", {
+      class: `cell kind-${role?.kind ?? "none"}${kinds.size > 1 ? " second" : ""}`,
+      href: `#${link(head)}`, "aria-label": words, "data-head": head,
+    }, el("span", { class: "mark" }, mark), sign(shape));
+    made.addEventListener("pointerenter", () => this.show(head));
+    made.addEventListener("focus", () => this.show(head));
+    this.cells.set(head, made);
+    return made;
+  }
+
+  private show(head: string): void {
+    for (const [name, cell] of this.cells) cell.classList.toggle("shown", name === head);
+    const lines = evidence(this.view, head, 3);
+    const more = (this.view.lines[head] ?? []).slice(0, 2).map((line) => el("p", { class: "fine" }, line));
+    this.peek.replaceChildren(
+      el("div", { class: "peek-title" }, chip(this.view, head),
+        el("b", {}, roleOf(this.view, head)?.title ?? "no role known"),
+        el("a", { href: `#${link(head)}` }, "Open head")),
+      ...lines, ...more);
+  }
+
+  private walk(event: KeyboardEvent): void {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const head = (event.target as HTMLElement).dataset?.head;
+    if (!step || !head) return;
+    const [layer, number] = head.match(/\d+/g)!.map(Number);
+    const next = head.replace(/L\d+\.H\d+/, `L${layer + step[0]}.H${number + step[1]}`);
+    if (this.cells.has(next)) {
+      event.preventDefault();
+      this.cells.get(next)!.focus();
+    }
+  }
+
+  private switcher(): HTMLElement {
+    const text = el("select", { "aria-label": "text" }, ...this.view.texts.map((one, i) =>
+      el("option", { value: i }, one.tokens.join(" ").slice(0, 60))));
+    text.hidden = true;
+    const paint = () => {
+      const shown = this.view.texts[Number(text.value)];
+      for (const [head, cell] of this.cells) {
+        cell.querySelector("canvas")?.remove();
+        const map = this.maps && shown ? mapOf(this.data, this.view, shown, head) : null;
+        if (map) cell.append(thumbnail(map, shown.tokens.length, cell));
+      }
+      this.grid.classList.toggle("maps", this.maps);
+    };
+    const choose = (maps: boolean) => {
+      this.maps = maps;
+      text.hidden = !maps;
+      buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(maps === (i === 1))));
+      paint();
+    };
+    const buttons = ["Roles", "Maps"].map((name, i) => {
+      const button = el("button", { type: "button", "aria-pressed": String(i === 0) }, name);
+      button.addEventListener("click", () => choose(i === 1));
+      return button;
+    });
+    text.addEventListener("change", paint);
+    if (!this.view.roles.length) requestAnimationFrame(() => choose(true)); // nothing but maps to show
+    return el("div", { class: "controls" }, el("div", { class: "segments" }, ...buttons), text);
+  }
+
+  private legend(): HTMLElement {
+    const counts = new Map<string, number>();
+    for (const head of this.view.heads) {
+      const kind = roleOf(this.view, head)?.kind ?? "none";
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    }
+    const names: Record<string, string> = { shape: "shape only", none: "no role" };
+    const order = ["syntax", "coreference", "frames", "links", "alignment", "words", "repetition", "position", "resting", "shape", "none"];
+    return el("div", { class: "legend" }, ...order.filter((kind) => counts.has(kind)).map((kind) => {
+      const button = el("button", { type: "button", class: `kind-${kind}`, "aria-pressed": "false" },
+        el("span", { class: "swatch" }), names[kind] ?? kind, el("small", {}, String(counts.get(kind))));
+      button.addEventListener("click", () => {
+        const on = button.getAttribute("aria-pressed") !== "true";
+        button.parentElement!.querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", "false"));
+        button.setAttribute("aria-pressed", String(on));
+        this.dim((head) => !on || (roleOf(this.view, head)?.kind ?? "none") === kind);
+      });
+      return button;
+    }));
+  }
+}

@@ -1,0 +1,168 @@
+/** The report: one file with several pages. The address says which one is shown (#L2.H8, #overview). */
+import { chip } from "./board";
+import { type Data, readCharts, readViews, type View } from "./data";
+import { el, find } from "./dom";
+import { headPage } from "./head_page";
+import { headsTable, matching } from "./heads_table";
+import { overview } from "./overview";
+import { valueBoard } from "./value_board";
+import type { Board } from "./board";
+
+declare const vegaEmbed: (place: Element, spec: object, options: object) => Promise<{ view: VegaView }>;
+interface VegaView { addEventListener(kind: string, handle: (event: unknown, item?: { datum?: Datum }) => void): void }
+interface Datum { layer?: number; head?: number; name?: string }
+
+const WIDE = matchMedia("(min-width: 900px)");
+
+class Report {
+  private current = 0;
+  private board: Board | null = null;
+  private charts: Promise<object[]> | null = null;
+  private readonly seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      this.seen.unobserve(entry.target);
+      void this.draw(entry.target as HTMLElement);
+    }
+  }, { rootMargin: "300px" });
+
+  constructor(private readonly data: Data) {
+    const select = find<HTMLSelectElement>("#view");
+    select?.addEventListener("change", () => {
+      this.choose(Number(select.value));
+      this.route();
+    });
+    window.addEventListener("hashchange", () => this.route());
+    window.addEventListener("beforeprint", () => this.drawAll());
+    document.addEventListener("click", (event) => {
+      const named = (event.target as Element).closest<HTMLElement>("button[data-head]");
+      if (named) location.hash = named.dataset.head!.replace(" ", "-");
+    });
+    document.addEventListener("keydown", (event) => {
+      const typing = /INPUT|SELECT|TEXTAREA/.test((event.target as Element).tagName);
+      if (event.key === "/" && !typing) {
+        event.preventDefault();
+        find<HTMLInputElement>("#search")?.focus();
+      }
+    });
+    document.querySelectorAll("[data-chart]").forEach((place) => this.seen.observe(place));
+    this.search();
+    this.choose(0);
+    this.route();
+  }
+
+  private get view(): View | undefined {
+    return this.data.views[this.current];
+  }
+
+  /** Show another model, corpus or kind of attention. */
+  private choose(number: number): void {
+    this.current = number;
+    const view = this.view;
+    const select = find<HTMLSelectElement>("#view");
+    if (select) select.value = String(number);
+    document.querySelectorAll<HTMLElement>("[data-view]").forEach((part) => {
+      part.hidden = Number(part.dataset.view) !== number;
+    });
+    const place = find("#glance");
+    if (!view || !place) return;
+    find("#headline")!.textContent = view.headline;
+    find("#lead")!.textContent = view.lead;
+    const first = overview(this.data, view);
+    this.board = first.board;
+    place.replaceChildren(first.element);
+    requestAnimationFrame(() => find("#all-heads")?.replaceChildren(headsTable(view)));
+    document.querySelectorAll<HTMLElement>(`[data-view="${number}"] [data-numbers]`).forEach((part) => this.seen.observe(part));
+  }
+
+  /** Show what the address names: a head, a section, or the first screen. */
+  private route(): void {
+    const wanted = decodeURIComponent(location.hash.slice(1)) || "overview";
+    const name = wanted.replace(/^(encoder|decoder|cross)-/, "$1 ");
+    let view = this.view;
+    if (view && !view.heads.includes(name)) {
+      const other = this.data.views.findIndex((one) => one.heads.includes(name));
+      if (other >= 0) {
+        this.choose(other);
+        view = this.view;
+      }
+    }
+    const isHead = view?.heads.includes(name) ?? false;
+    const target = isHead ? find("#head-page") : document.getElementById(wanted);
+    const page = target?.closest<HTMLElement>("[data-page]") ?? find("[data-page]");
+    const owner = page?.closest<HTMLElement>("[data-view]");
+    if (owner && Number(owner.dataset.view) !== this.current) this.choose(Number(owner.dataset.view));
+    if (isHead && view) find("#head-page")!.replaceChildren(headPage(this.data, view, name));
+    document.querySelectorAll<HTMLElement>("[data-page]").forEach((one) => { one.hidden = one !== page; });
+    document.querySelectorAll("nav a").forEach((one) => {
+      const here = one.getAttribute("href") === `#${isHead ? "overview" : page?.id}`;
+      if (here) one.setAttribute("aria-current", "page");
+      else one.removeAttribute("aria-current");
+    });
+    const menu = find<HTMLDetailsElement>("#menu");
+    if (menu) menu.open = WIDE.matches;
+    window.scrollTo(0, 0);
+    if (target && page && target !== page && !isHead) target.scrollIntoView();
+    find("main")?.focus({ preventScroll: true });
+  }
+
+  private async draw(place: HTMLElement): Promise<void> {
+    const title = place.dataset.numbers;
+    if (title !== undefined) {
+      const numbers = this.view?.numbers.find((one) => one.title === title);
+      if (numbers && this.view) place.replaceChildren(valueBoard(this.view, numbers));
+      return;
+    }
+    this.charts ??= readCharts();
+    const spec = (await this.charts)[Number(place.dataset.chart)];
+    const made = await vegaEmbed(place, spec, { actions: false, ast: true, renderer: "svg" });
+    made.view.addEventListener("click", (_, item) => {
+      const datum = item?.datum;
+      if (datum && Number.isInteger(datum.layer) && Number.isInteger(datum.head)) {
+        location.hash = (datum.name ?? `L${datum.layer}.H${datum.head}`).replace(" ", "-");
+      }
+    });
+  }
+
+  /** For paper: every section with its charts. */
+  private drawAll(): void {
+    document.querySelectorAll<HTMLElement>("[data-chart], [data-numbers]").forEach((place) => {
+      this.seen.unobserve(place);
+      if (!place.childElementCount) void this.draw(place);
+    });
+  }
+
+  /** Finds heads by name or role, and sections by what they are called. */
+  private search(): void {
+    const input = find<HTMLInputElement>("#search");
+    const results = find("#found");
+    if (!input || !results) return;
+    const titles = [...document.querySelectorAll<HTMLAnchorElement>("nav a[href]")];
+    const show = () => {
+      const query = input.value.trim().toLowerCase();
+      const view = this.view;
+      const heads = query && view ? matching(view, query) : [];
+      this.board?.dim((head) => !query || heads.includes(head));
+      const sections = query ? titles.filter((one) => one.textContent!.toLowerCase().includes(query)) : [];
+      const rows = query ? [...document.querySelectorAll<HTMLElement>("[data-find]")]
+        .filter((one) => !one.closest<HTMLElement>("[data-view]")?.hidden && one.dataset.find!.toLowerCase().includes(query)).slice(0, 8) : [];
+      results.replaceChildren(
+        ...heads.slice(0, 12).map((head) => el("li", {}, chip(view!, head))),
+        ...sections.slice(0, 6).map((one) => el("li", {}, el("a", { href: one.getAttribute("href")! }, one.textContent!.trim()))),
+        ...rows.map((one) => el("li", {}, el("a", { href: `#${one.closest("[data-page]")!.id}` }, one.dataset.find!))));
+      results.hidden = !query;
+    };
+    input.addEventListener("input", show);
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") {
+        input.value = "";
+        show();
+      }
+      const first = results.querySelector("a");
+      if (event.key === "Enter" && first) location.hash = first.getAttribute("href")!;
+    });
+    window.addEventListener("hashchange", () => { results.hidden = true; });
+  }
+}
+
+void readViews().then((data) => new Report(data));

@@ -1,0 +1,221 @@
+"""What the page's script reads: views, maps and charts, each once, compressed.
+
+Text from a corpus is inside base64: it cannot end the element that holds it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from headscope._util.naming import head_name
+from headscope.evidence.example_tables import MAPS
+from headscope.report.catalogue import load_sections
+from headscope.report.charts import Chart
+from headscope.report.findings import Finding, finding_of, headline, strongest
+from headscope.report.head_cards import Card
+from headscope.report.sections import head_relatives
+from headscope.report.views import RANDOM, CorpusView
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Payload:
+    """Collects what the script reads.
+
+    Attributes:
+        views: of models on corpora.
+        maps: the bytes of all maps, one after the other.
+        charts: Vega-Lite.
+    """
+
+    views: list[Json] = field(default_factory=list)
+    maps: bytearray = field(default_factory=bytearray)
+    charts: list[Json] = field(default_factory=list)
+
+    def add_charts(self, charts: list[Chart]) -> int:
+        """Add charts, but those that the page draws by itself; returns the number of the first."""
+        first = len(self.charts)
+        self.charts += [{} if chart.headline else _on_paper(chart) for chart in charts]
+        return first
+
+    def add_view(self, number: int, view: CorpusView, cards: dict[str, Card]) -> None:
+        """Add a model on a corpus."""
+        heads = [
+            view.name((layer, head))
+            for layer, count in enumerate(view.head_counts)
+            for head in range(count)
+        ]
+        self.views.append(
+            {
+                "title": view.title,
+                "short": self._short(view),
+                "headline": headline(view),
+                "lead": _lead(view),
+                "layers": view.head_counts,
+                "heads": heads,
+                "roles": [_shown(finding_of(view, role), view) for role in view.roles],
+                "findings": [
+                    _shown(finding, view) | {"others": finding.others}
+                    for finding in strongest(view)
+                ],
+                "lines": {name: card.further for name, card in cards.items() if card.further},
+                "relatives": _relatives(view),
+                "numbers": list(_numbers(number, view, heads)),
+                "texts": self._texts(view, heads),
+            }
+        )
+
+    def add_text(self, title: str, text: Json, maps: dict[tuple[int, int], bytes]) -> None:
+        """Add one text on which every head can be looked at, without statistics.
+
+        Args:
+            text: `id` and `tokens`.
+            maps: by layer and head.
+        """
+        layers = [0] * (1 + max(layer for layer, _ in maps))
+        for layer, _ in maps:
+            layers[layer] += 1
+        kept = {"queries": None, "at": [self._add_map(levels) for levels in maps.values()]}
+        empty: Json = {"roles": [], "findings": [], "lines": {}, "relatives": {}, "numbers": []}
+        about = {
+            "title": title,
+            "short": title,
+            "headline": title,
+            "lead": " ".join(text["tokens"]),
+        }
+        heads = [head_name(*place) for place in maps]
+        self.views.append(
+            about | {"layers": layers, "heads": heads, "texts": [text | kept]} | empty
+        )
+
+    def _short(self, view: CorpusView) -> str:
+        """A name that no other view has: with its experiment, then with a number."""
+        known = {other["short"] for other in self.views}
+        names = [view.title, f"{view.title} ({view.results.record.study.experiment})"]
+        names += [f"{view.title} ({number})" for number in range(2, len(known) + 3)]
+        return next(name for name in names if name not in known)
+
+    def packed(self) -> dict[str, str]:
+        """Each part as deflated bytes in base64."""
+        return {
+            "views": _packed(_json(self.views)),
+            "maps": _packed(bytes(self.maps)),
+            "charts": _packed(_json(self.charts)),
+        }
+
+    def _add_map(self, levels: bytes) -> int:
+        at = len(self.maps)
+        self.maps += levels
+        return at
+
+    def _texts(self, view: CorpusView, heads: list[str]) -> list[Json]:
+        places = {head: place for place, head in enumerate(heads)}
+        texts: dict[str, Json] = {}
+        for row in view.results.rows(MAPS, corpus=view.corpus, weights=view.weights):
+            if view.weights == RANDOM and texts and row.example not in texts:
+                continue  # one text of an untrained model is enough to see that it has no pattern
+            text = texts.setdefault(
+                row.example,
+                {
+                    "id": row.example,
+                    "tokens": row.tokens,
+                    "queries": row.queries or None,
+                    "at": [-1] * len(heads),
+                },
+            )
+            text["at"][places[view.name((row.layer, row.head))]] = self._add_map(row.map)
+        return list(texts.values())
+
+
+def _on_paper(chart: Chart) -> Json:
+    """A chart for a page that has a light and a dark ground."""
+    drawn: Json = _rounded(chart.spec())
+    return drawn | {"background": "transparent"}
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with as many digits as a chart can show.
+
+    >>> _rounded({"value": [0.123456789, 3, "0.123456789"]})
+    {'value': [0.12346, 3, '0.123456789']}
+    """
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list) else value
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content, 9)).decode()
+
+
+def _lead(view: CorpusView) -> str:
+    record = view.corpus_record
+    analyses = len(view.analyses)
+    return (
+        f"{view.model.name}, {view.model.shape} · {view.corpus}, {record.examples:,} texts, "
+        f"{record.pieces:,} pieces · {analyses} analys{'is' if analyses == 1 else 'es'}"
+    )
+
+
+def _shown(finding: Finding, view: CorpusView) -> Json:
+    row, rule = finding.row, finding.role.rule
+    return {
+        "head": view.name(row.place),
+        "role": rule.name,
+        "kind": rule.kind,
+        "mark": (rule.mark or rule.name[:6]).format(group=finding.role.row.group),
+        "title": finding.title,
+        "sentence": finding.role.sentence,
+        "text": finding.evidence,
+        "value": row.value,
+        "low": row.low,
+        "high": row.high,
+        "baseline": row.baseline,
+        "percent": finding.unit.percent,
+        "signed": finding.unit.signed,
+    }
+
+
+def _relatives(view: CorpusView) -> dict[str, list[tuple[str, float]]]:
+    load_sections()
+    near: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for relatives in head_relatives.functions:
+        for head, others in relatives(view).items():
+            near[head] += [(name, round(apart, 4)) for name, apart in others]
+    return near
+
+
+def _numbers(number: int, view: CorpusView, heads: list[str]) -> Any:
+    places = {head: place for place, head in enumerate(heads)}
+    for line in view.headlines:
+        cells: list[Any] = [None] * len(heads)
+        for row in view.of(line):
+            unit = line.unit
+            cells[places[view.name(row.place)]] = (
+                round(row.value, 6),
+                unit.number(row.value),
+                row.interval(unit),
+                unit.number(row.baseline),
+                None if row.baseline is None else round(row.baseline, 6),
+            )
+        if any(cell is not None for cell in cells):
+            yield {
+                "title": line.text,
+                "about": line.about,
+                "section": f"view-{number}-{line.analysis}",
+                "bounded": line.unit.bounded,
+                "signed": line.unit.signed,
+                "cells": cells,
+            }

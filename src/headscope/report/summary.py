@@ -1,0 +1,33 @@
+"""A run in a few lines: the headline, the best head of each kind, what was found and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.report.findings import headline, strongest
+from headscope.report.page import sections_of
+from headscope.report.views import RANDOM, CorpusView, views
+from headscope.runs import RunResults
+
+
+def trained_views(results: list[RunResults]) -> list[CorpusView]:
+    """The views of some runs, without those of random weights."""
+    return [view for view in views(results) if view.weights != RANDOM]
+
+
+def summary(results: list[RunResults]) -> Iterator[str]:
+    """The most telling lines first; indented ones belong to the line above them."""
+    for view in trained_views(results):
+        found = strongest(view)
+        if view.roles or view.lines:
+            yield f"{headline(view)} ({view.corpus})."
+        yield from (f"  {finding.sentence}" for finding in found)
+        if not found:  # an experiment's numbers per head, which earn no roles
+            for line in view.lines[:3]:
+                what, head, value, interval, _ = line.cells
+                yield f"  {what}: {head}, {value} {interval}"
+    for section in sections_of(results):
+        yield f"{section.title}: {section.text[0] if section.text else ''}".rstrip(": ")
+    for view in trained_views(results):
+        if view.left_out:
+            yield f"left out on {view.corpus}: {', '.join(view.left_out)} (why: --verbose)"
