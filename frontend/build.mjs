@@ -9,7 +9,7 @@ for (const name of readdirSync("src").sort()) hash.update(name).update(readFileS
 const banner = `/* headscope: built from frontend/src, sha256 ${hash.digest("hex")} */`;
 
 await build({
-  entryPoints: ["src/report.ts", "src/report.css"],
+  entryPoints: ["src/report.ts", "src/explorer.ts", "src/report.css"],
   outdir: "../src/headscope/report/static",
   bundle: true,
   minify: true,

@@ -117,7 +117,7 @@ export class Board {
         const map = this.maps && shown ? mapOf(this.data, this.view, shown, head) : null;
         if (map) cell.append(thumbnail(map, shown.tokens.length, cell));
       }
-      this.grid.classList.toggle("maps", this.maps);
+      this.grid.classList.toggle("with-maps", this.maps);
     };
     const choose = (maps: boolean) => {
       this.maps = maps;

@@ -63,14 +63,16 @@ export interface Data {
   maps: Uint8Array;
 }
 
-async function unpack(id: string): Promise<ArrayBuffer> {
-  const packed = document.getElementById(id)?.textContent ?? "";
+/** Bytes from base64 of what was deflated. */
+export async function inflate(packed: string): Promise<ArrayBuffer> {
   const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).arrayBuffer();
 }
 
-async function unpackJson<T>(id: string): Promise<T> {
+const unpack = (id: string): Promise<ArrayBuffer> => inflate(document.getElementById(id)?.textContent ?? "");
+
+export async function unpackJson<T>(id: string): Promise<T> {
   return JSON.parse(new TextDecoder().decode(await unpack(id)));
 }
 

@@ -24,6 +24,7 @@ FOLDERS: dict[str, set[str]] = {
     "runs": {"evidence"},
     "experiments": {"corpus", "model", "evidence", "analyses", "tasks", "runs"},
     "report": {"runs", "evidence"},
+    "explorer": {"corpus", "model", "tasks", "analyses", "runs", "report"},
     "cli": {"corpus", "model", "tasks", "analyses", "runs", "report"},
 }
 """What each folder may import besides itself; `_util` and `errors` are for everybody."""
@@ -31,7 +32,7 @@ ROLES: dict[str, set[str]] = {
     "section.py": {"report", "runs", "evidence", "analyses", "experiments"},
     "command.py": {
         *("cli", "experiments", "corpus", "model", "tasks", "analyses"),
-        *("evidence", "runs", "report"),
+        *("evidence", "runs", "report", "explorer"),
     },
 }
 """Files whose role has rules of its own, wherever they are."""
@@ -43,7 +44,11 @@ FORBIDDEN = {
 """What a file of a role never imports: other roles of an experiment's folder, and libraries."""
 TOP = {"__init__.py", "__main__.py", "errors.py", "plugin.py", "testing.py"}
 """The modules at the top of the package."""
-OPENS_THE_PAGE = {"runs/results.py": {"report"}, "experiments/look/__init__.py": {"report"}}
+OPENS_THE_PAGE = {
+    "runs/results.py": {"report"},
+    "experiments/look/__init__.py": {"report"},
+    "experiments/explore/__init__.py": {"explorer"},
+}
 """Results write their own page: the only imports against the way of the data, made when asked."""
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headscope.model.hooks.tap import watch
     from headscope.model.hooks.variants import VariantRunner, reads_first_only
     from headscope.model.initialise import load_untrained_classifier, reinitialise
-    from headscope.model.loading import load, wrap
+    from headscope.model.loading import load, top_of_checkpoint, wrap
     from headscope.model.model import Model
     from headscope.model.modes import evaluating
     from headscope.model.parallel import WorkItems, map_parallel, replicas_of
@@ -58,6 +58,7 @@ __all__ = [
     "replicas_of",
     "save",
     "scale_heads",
+    "top_of_checkpoint",
     "watch",
     "wrap",
 ]
@@ -93,6 +94,7 @@ _MODULES = {
     "save": "headscope.model.pruned.saving",
     "scale_heads": "headscope.model.hooks.gradients",
     "watch": "headscope.model.hooks.tap",
+    "top_of_checkpoint": "headscope.model.loading",
     "wrap": "headscope.model.loading",
 }
 if not TYPE_CHECKING:  # a type checker must not accept every name

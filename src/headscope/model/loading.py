@@ -65,6 +65,15 @@ MISSING_TOP = {
 """How the error about missing weights ends."""
 
 
+TOPS = {
+    "ForMaskedLM": Top.MASKED_LM,
+    "ForSequenceClassification": Top.CLASSIFIER,
+    "ForCausalLM": Top.CAUSAL_LM,
+    "LMHeadModel": Top.CAUSAL_LM,
+}
+"""How the classes of transformers say what is on top."""
+
+
 def load(
     name: str | Path,
     *,
@@ -119,6 +128,24 @@ def load(
     model.uninitialised_weights = frozenset(info["missing_keys"])
     model.source = str(source)
     return model
+
+
+def top_of_checkpoint(name: str | Path) -> Top:
+    """What a checkpoint says that it has on top of its last layer.
+
+    >>> top_of_checkpoint("minilm")
+    <Top.NONE: 'nothing'>
+    """
+    source = bundled.folder() if str(name) == bundled.NAME else name
+    try:
+        with quiet_transformers():
+            config = AutoConfig.from_pretrained(source)
+    except LOADING_ERRORS as error:
+        raise ModelError(explain_loading_error(name, error)) from error
+    if getattr(config, "is_encoder_decoder", False):
+        return Top.NONE  # `load` gives it what makes it speak
+    classes = " ".join(getattr(config, "architectures", None) or ())
+    return next((top for ending, top in TOPS.items() if ending in classes), Top.NONE)
 
 
 def _top_of(config: PretrainedConfig, top: Top) -> Top:

@@ -59,9 +59,9 @@ class Payload:
                 "lead": _lead(view),
                 "layers": view.head_counts,
                 "heads": heads,
-                "roles": [_shown(finding_of(view, role), view) for role in view.roles],
+                "roles": [shown_role(finding_of(view, role), view) for role in view.roles],
                 "findings": [
-                    _shown(finding, view) | {"others": finding.others}
+                    shown_role(finding, view) | {"others": finding.others}
                     for finding in strongest(view)
                 ],
                 "lines": {name: card.further for name, card in cards.items() if card.further},
@@ -169,7 +169,8 @@ def _lead(view: CorpusView) -> str:
     )
 
 
-def _shown(finding: Finding, view: CorpusView) -> Json:
+def shown_role(finding: Finding, view: CorpusView) -> Json:
+    """A role of a head, as the script reads it."""
     row, rule = finding.row, finding.role.rule
     return {
         "head": view.name(row.place),

@@ -34,6 +34,6 @@ def demo_verb(
     screen = Screen()
     screen.summary(runs, MOST)
     screen.line(f"next: headscope roles {out}")
-    screen.line("next: headscope look minilm 'The cat that we fed sat down.'")
+    screen.line(f"next: headscope explore minilm {out}   (a live page; extra 'explore')")
     screen.line("next: headscope scan MODEL DATA -o run")
     screen.path(page)

@@ -1,0 +1,269 @@
+/** The live page: type a text, look at every head, switch heads off, see what changes. */
+import { type Role, type Text, unpackJson, inflate } from "./data";
+import { el, find } from "./dom";
+import { interval } from "./interval";
+import { links } from "./links";
+import { largeMap, thumbnail } from "./map";
+
+interface Start {
+  models: { name: string; top: string }[];
+  known: { model: string; roles: Role[] }[];
+  text: string;
+  others: string[];
+}
+interface Stack { kind: string; layers: number[]; heads: string[]; text: Text }
+interface Prediction { title: string; values: Record<string, number>; said: string | null }
+interface Answer { stacks: Stack[]; maps: Uint8Array; before: Prediction | null; now: Prediction | null }
+interface State { model: string; text: string; others: string[]; off: string[]; weights: string; head: string; kind: string }
+
+class Explorer {
+  private readonly state: State;
+  private shown: Answer | null = null;
+  private waiting: AbortController | null = null;
+  private switching = false;
+
+  constructor(private readonly start: Start) {
+    const given = new URLSearchParams(location.hash.slice(1));
+    this.state = {
+      model: given.get("model") ?? start.models[0].name,
+      text: given.get("text") ?? start.text,
+      others: given.has("others") ? given.get("others")!.split("\n") : start.others,
+      off: (given.get("off") ?? "").split(",").filter(Boolean),
+      weights: given.get("weights") ?? "attention",
+      head: given.get("head") ?? "",
+      kind: given.get("kind") ?? "",
+    };
+    for (const id of ["#model", "#second-model"]) {
+      find(id)!.replaceChildren(...start.models.map((one) => el("option", { value: one.name }, one.name)));
+    }
+    this.field("#text").value = this.state.text;
+    this.field("#others").value = this.state.others.join("\n");
+    this.choice("#model").value = this.state.model;
+    this.choice("#weights").value = this.state.weights;
+    this.listen();
+    void this.ask();
+  }
+
+  private field(id: string): HTMLTextAreaElement { return find<HTMLTextAreaElement>(id)!; }
+  private choice(id: string): HTMLSelectElement { return find<HTMLSelectElement>(id)!; }
+
+  private listen(): void {
+    find("#ask")!.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.change({ text: this.field("#text").value.trim() });
+    });
+    this.field("#text").addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey) {
+        event.preventDefault();
+        this.change({ text: this.field("#text").value.trim() });
+      }
+    });
+    this.field("#others").addEventListener("change", () => {
+      this.change({ others: this.field("#others").value.split("\n").map((one) => one.trim()).filter(Boolean).slice(0, 8) });
+    });
+    this.choice("#model").addEventListener("change", () => this.change({ model: this.choice("#model").value, off: [], head: "", kind: "" }));
+    this.choice("#weights").addEventListener("change", () => this.change({ weights: this.choice("#weights").value }));
+    this.choice("#kind").addEventListener("change", () => {
+      this.state.kind = this.choice("#kind").value;
+      this.state.head = "";
+      this.draw();
+    });
+    find("#all-on")!.addEventListener("click", () => this.change({ off: [] }));
+    const modes = [...find("#mode")!.querySelectorAll("button")];
+    modes.forEach((button, i) => button.addEventListener("click", () => {
+      this.switching = i === 1;
+      modes.forEach((one, j) => one.setAttribute("aria-pressed", String(i === j)));
+    }));
+    document.addEventListener("keydown", (event) => {
+      const typing = /INPUT|SELECT|TEXTAREA/.test((event.target as Element).tagName);
+      if (event.key === "o" && !typing && this.state.head) this.toggle(this.state.head);
+    });
+    find("#beside")!.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.compare();
+    });
+  }
+
+  private change(some: Partial<State>): void {
+    Object.assign(this.state, some);
+    void this.ask();
+  }
+
+  private toggle(name: string): void {
+    const off = this.state.off.includes(name) ? this.state.off.filter((one) => one !== name) : [...this.state.off, name];
+    this.change({ off });
+  }
+
+  /** Whether a head is off, by itself or with its layer. */
+  private isOff(head: string): boolean {
+    return this.state.off.includes(head) || this.state.off.includes(head.replace(/\.H\d+$/, ""));
+  }
+
+  private async fetch(question: object, signal?: AbortSignal): Promise<Answer> {
+    const response = await fetch("answer", { method: "POST", body: JSON.stringify(question), signal });
+    const told = await response.json();
+    if (!response.ok) throw new Error(told.error);
+    return { ...told, maps: new Uint8Array(await inflate(told.maps)) };
+  }
+
+  private question(): object {
+    const { model, text, others, off, weights } = this.state;
+    return { model, text, others, off, weights };
+  }
+
+  private async ask(): Promise<void> {
+    this.waiting?.abort(); // nobody waits for the last answer any more
+    const waiting = (this.waiting = new AbortController());
+    const status = find("#status")!;
+    status.textContent = "looking …";
+    try {
+      this.shown = await this.fetch(this.question(), waiting.signal);
+      status.textContent = "";
+      this.draw();
+    } catch (error) {
+      if (!waiting.signal.aborted) status.textContent = (error as Error).message;
+    }
+  }
+
+  private stack(answer: Answer): Stack {
+    return answer.stacks.find((one) => one.kind === this.state.kind) ?? answer.stacks[0];
+  }
+
+  private map(answer: Answer, stack: Stack, head: string): Uint8Array | null {
+    const at = stack.text.at[stack.heads.indexOf(head)];
+    if (at === undefined) return null;
+    return answer.maps.subarray(at, at + stack.text.tokens.length * stack.text.queries!.length);
+  }
+
+  private roles(head: string): Role[] {
+    const known = this.start.known.filter((one) => one.model === this.state.model).flatMap((one) => one.roles);
+    return known.filter((role, i) => role.head === head && known.findIndex((other) => other.head === head && other.title === role.title) === i);
+  }
+
+  private draw(): void {
+    const answer = this.shown!;
+    const stack = this.stack(answer);
+    if (!stack.heads.includes(this.state.head)) this.state.head = stack.heads[0];
+    const kinds = find("#kinds")!;
+    kinds.hidden = answer.stacks.length < 2;
+    this.choice("#kind").replaceChildren(...answer.stacks.map((one) => el("option", { value: one.kind }, one.kind || "self")));
+    this.choice("#kind").value = stack.kind;
+    const off = this.state.off.length;
+    find("#headline")!.textContent = off ? `Without ${this.state.off.slice(0, 4).join(", ")}${off > 4 ? ` and ${off - 4} more` : ""}` : "Every head on this text";
+    find("#note")!.textContent = off ? "One text, no interval: a run tells how sure an effect is (headscope ablate)." : "";
+    this.board(answer, stack);
+    this.head(answer, stack);
+    this.prediction(answer);
+    const { model, text, others, weights, head, kind } = this.state;
+    const link = new URLSearchParams({ model, text, others: others.join("\n"), off: this.state.off.join(","), weights, head, kind });
+    history.replaceState(null, "", `#${link}`);
+  }
+
+  private board(answer: Answer, stack: Stack): void {
+    const board = find("#board")!;
+    const widest = Math.max(...stack.layers);
+    board.style.setProperty("--heads", String(widest));
+    const made: HTMLElement[] = [el("span"), ...Array.from({ length: widest }, (_, head) => el("span", { class: "axis" }, `H${head}`))];
+    const prefix = stack.kind ? `${stack.kind} ` : "";
+    stack.layers.forEach((heads, layer) => {
+      if (!heads) return;
+      const name = `${prefix}L${layer}`;
+      const label = el("button", { type: "button", class: "axis layer", "aria-pressed": String(this.state.off.includes(name)), title: `${name} on or off` }, `L${layer}`);
+      label.addEventListener("click", () => this.toggle(name));
+      made.push(label);
+      for (let head = 0; head < widest; head++) {
+        made.push(head < heads ? this.cell(answer, stack, `${name}.H${head}`) : el("span"));
+      }
+    });
+    board.replaceChildren(...made);
+    for (const cell of board.querySelectorAll<HTMLElement>("[data-head]")) {
+      const map = this.map(answer, stack, cell.dataset.head!);
+      if (map && !this.isOff(cell.dataset.head!)) cell.append(thumbnail(map, stack.text.tokens.length, cell));
+    }
+  }
+
+  private cell(_: Answer, __: Stack, head: string): HTMLElement {
+    const off = this.isOff(head);
+    const kind = this.roles(head).find((role) => role.kind !== "shape")?.kind ?? "shape";
+    const cell = el("button", {
+      type: "button", class: `cell kind-${kind}${head === this.state.head ? " shown" : ""}${off ? " off" : ""}`,
+      "data-head": head, "aria-label": `${head}${off ? ", off" : ""}`,
+    }, off ? el("span", { class: "mark" }, "off") : "");
+    cell.addEventListener("click", () => {
+      this.state.head = head;
+      if (this.switching) this.toggle(head);
+      else this.draw();
+    });
+    return cell;
+  }
+
+  private head(answer: Answer, stack: Stack): void {
+    const { head } = this.state;
+    const place = find("#head")!;
+    const map = this.map(answer, stack, head)!;
+    const roles = this.roles(head);
+    const kind = roles.find((role) => role.kind !== "shape")?.kind ?? "shape";
+    place.className = `panel kind-${kind}`;
+    const off = this.isOff(head);
+    const button = el("button", { type: "button", class: "button", "aria-pressed": String(off) }, off ? "Switch on" : "Switch off");
+    button.addEventListener("click", () => this.toggle(head));
+    place.replaceChildren(
+      el("div", { class: "peek-title" }, el("span", { class: `chip kind-${kind}` }, head), el("b", {}, roles[0]?.title ?? ""), button),
+      el("div", { class: "maps" }, links(map, stack.text.tokens, stack.text.queries!), largeMap(map, stack.text.tokens, stack.text.queries!, place)),
+    );
+    find("#known")!.replaceChildren(
+      el("h2", {}, `What the run knows of ${head}`),
+      ...(roles.length
+        ? roles.map((role) => el("div", { class: `line kind-${role.kind}` }, el("span", { class: "what" }, role.title), interval(role), el("span", { class: "number" }, role.text)))
+        : [el("p", { class: "fine" }, this.start.known.length ? "No role that could be told from chance." : "No run was given: headscope explore MODEL RUN shows what a scan found.")]));
+  }
+
+  private prediction(answer: Answer): void {
+    const place = find("#prediction")!;
+    const top = this.start.models.find((one) => one.name === this.state.model)?.top;
+    find("#others-field")!.hidden = top !== "nothing";
+    const { before, now } = answer;
+    if (!before || !now) {
+      place.replaceChildren(el("p", { class: "fine" }, top === "masked-lm" ? "Put the mask token into the text, such as [MASK]." : "Write texts to compare with below."));
+      return;
+    }
+    if (now.said !== null) {
+      place.replaceChildren(el("p", {}, el("b", {}, "Says: "), now.said),
+        ...(before.said !== now.said ? [el("p", { class: "fine" }, `With all heads on: ${before.said}`)] : []));
+      return;
+    }
+    const names = [...new Set([...Object.keys(now.values), ...Object.keys(before.values)])];
+    const number = (value: number | undefined) => (value === undefined ? "–" : value.toFixed(3));
+    const at = (value: number | undefined) => `${100 * Math.min(1, Math.max(0, value ?? 0))}%`;
+    place.replaceChildren(
+      el("p", { class: "fine" }, `${now.title}: ring with all heads on, disc now.`),
+      ...names.map((name) => {
+        const [was, is] = [before.values[name], now.values[name]];
+        const track = el("span", { class: "track-of" }, el("span", { class: "ring" }), el("span", { class: "disc" }));
+        (track.children[0] as HTMLElement).style.left = at(was);
+        (track.children[1] as HTMLElement).style.left = at(is);
+        return el("div", { class: "line" }, el("span", { class: "what" }, name), track,
+          el("span", { class: "number" }, was === is ? number(is) : `${number(was)} to ${number(is)}`));
+      }));
+  }
+
+  /** The same head on another text, or in another model. */
+  private async compare(): Promise<void> {
+    const place = find("#second")!;
+    const text = find<HTMLInputElement>("#second-text")!.value.trim() || this.state.text;
+    const model = this.choice("#second-model").value;
+    place.replaceChildren(el("p", { class: "fine" }, "looking …"));
+    try {
+      const same = model === this.state.model;
+      const answer = await this.fetch({ model, text, others: [], off: same ? this.state.off : [], weights: this.state.weights });
+      const stack = this.stack(answer);
+      const head = stack.heads.includes(this.state.head) ? this.state.head : stack.heads[0];
+      const map = this.map(answer, stack, head)!;
+      place.replaceChildren(el("p", {}, el("b", {}, `${head} of ${model}`)), largeMap(map, stack.text.tokens, stack.text.queries!, place));
+    } catch (error) {
+      place.replaceChildren(el("p", { class: "fine" }, (error as Error).message));
+    }
+  }
+}
+
+void unpackJson<Start>("start").then((start) => new Explorer(start));
