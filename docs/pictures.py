@@ -6,20 +6,20 @@ HEADSCOPE_DATA).
 
 from __future__ import annotations
 
+import io
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import FloatRect, Page, sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 from tests.browser import installed
 
 from headscope import Settings, scan
 
 HERE = Path(__file__).parent
-SHOWN = "section.view:not([hidden])"
-
-
-ALIGNER = "cross L2.H4"
 
 
 def main() -> None:
@@ -39,13 +39,15 @@ def take_translation(models: Path, data: Path) -> None:
             browser = play.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
             page = browser.new_page(viewport={"width": 1200, "height": 1000})
             page.goto((run / "report.html").as_uri())
-            page.select_option("#view", label=page.locator("#view option").all()[-1].inner_text())
-            page.wait_for_timeout(3000)
-            figures = f"{SHOWN} figure.arcs >> nth="
-            take(page, "alignment.png", f"{figures}0", f"{figures}3", 620)
-            page.locator(f'{SHOWN} [data-head="{ALIGNER}"]').first.click()
-            page.wait_for_timeout(2000)
-            page.locator("#head-links").screenshot(path=HERE / "cross.png")
+            page.wait_for_selector("#glance .cell")
+            section = page.locator('[data-page][id$="-alignment"]').first.get_attribute("id")
+            page.goto(f"{(run / 'report.html').as_uri()}#{section}")
+            page.wait_for_timeout(500)
+            figures = f"#{section} figure.arcs >> nth="
+            take(page, "alignment.png", f"{figures}0", f"{figures}3", 700)
+            page.goto((run / "report.html").as_uri() + "#cross-L2.H4")
+            page.locator("svg.links").wait_for()
+            page.locator("svg.links").screenshot(path=HERE / "cross.png")
             print(HERE / "cross.png")
             browser.close()
 
@@ -59,13 +61,50 @@ def take_demo() -> None:
         scan("minilm", "tour", "tour-pairs", out=run, settings=settings, command=command)
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path=installed(), args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1200, "height": 1000})
+            page = browser.new_page(viewport={"width": 1280, "height": 860})
             page.goto((run / "report.html").as_uri())
-            page.wait_for_timeout(3000)
-            take(page, "report.png", f"{SHOWN} .grid", f"{SHOWN} .grid")
-            heading = f"{SHOWN} h2[id$=dependencies]"
-            take(page, "arcs.png", heading, f"{SHOWN} details >> nth=4")
+            page.wait_for_selector("#glance .cell")
+            page.screenshot(path=HERE / "report.png")
+            print(HERE / "report.png")
+            page.goto((run / "report.html").as_uri() + "#L2.H8")
+            page.wait_for_selector("svg.links")
+            page.screenshot(path=HERE / "arcs.png")
+            print(HERE / "arcs.png")
+            take_tour(browser, run)
             browser.close()
+
+
+def take_tour(browser: Browser, run: Path) -> None:
+    """The explorer as moving pictures: look at a head, switch it off, ask another text."""
+    command = [sys.executable, "-m", "headscope", "explore", "minilm", str(run), "--no-browser"]
+    frames: list[Image.Image] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        address = next(line.strip() for line in served.stdout if line.startswith("http"))
+        page = browser.new_page(viewport={"width": 1100, "height": 760})
+
+        def frame(times: int = 1) -> None:
+            page.wait_for_timeout(900)
+            picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            frames.extend([picture.quantize(128)] * times)
+
+        page.goto(address)
+        page.wait_for_selector("#board canvas")
+        frame(2)
+        for head in ("L0.H2", "L2.H8", "L5.H9"):
+            page.locator(f'[data-head="{head}"]').click()
+            frame(2)
+        page.keyboard.press("o")
+        page.wait_for_selector('[data-head="L5.H9"].off')
+        frame(3)
+        page.locator("#all-on").click()
+        page.locator("#text").fill("The cat that we fed sat down.")
+        page.keyboard.press("Enter")
+        frame(2)
+        served.terminate()
+    path = HERE / "tour.gif"
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=900, loop=0)
+    print(path)
 
 
 def take(page: Page, name: str, first: str, last: str, width: float = 1200) -> None:
@@ -75,7 +114,7 @@ def take(page: Page, name: str, first: str, last: str, width: float = 1200) -> N
     assert bottom is not None
     start = top["y"] - 60
     height = bottom["y"] + bottom["height"] + 12 - start
-    clip: FloatRect = {"x": 0, "y": start, "width": width, "height": height}
+    clip: FloatRect = {"x": top["x"] - 12, "y": start, "width": width, "height": height}
     page.screenshot(path=HERE / name, clip=clip, full_page=True)
     print(HERE / name)
 

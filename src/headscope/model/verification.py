@@ -155,7 +155,10 @@ class Verification:
             trial.output = tap.forward(batch)
         if not trial.sites:
             raise ModelError(NOTHING_SEEN)
-        trial.own = [as_whole(maps, trial.maps[0]) for maps in self._own_maps(batch)]
+        trial.own = self._own_maps(batch)
+        if len(trial.own) == len(trial.maps):
+            pairs = zip(trial.own, trial.maps, strict=True)
+            trial.own = [as_whole(returned, ours) for returned, ours in pairs]
         return trial
 
     def _check_maps(self, batch: Batch, trial: Trial) -> None:

@@ -199,7 +199,7 @@ def as_whole(returned: Tensor, like: Tensor) -> Tensor:
     if returned.dim() == 5 and returned.shape[4] == 3 * returned.shape[3]:
         _, blocks, _, block, _ = returned.shape
         return in_blocks(blocks, block, tokens, returned.device).weights(returned)
-    if returned.dim() != 4:
+    if returned.dim() != 4 or heads not in returned.shape[1:3]:
         return returned
     own = returned.transpose(1, 2) if returned.shape[1] == heads else returned
     _, rows, _, columns = own.shape
