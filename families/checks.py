@@ -176,7 +176,8 @@ class _FamilyChecks:
 
     def _names(self) -> list[str]:
         """A head and a layer to switch off."""
-        first, *_, last = self.model.numbered_sites
+        sites = list(self.model.numbered_sites)
+        first, last = sites[0], sites[-1]
         return [self.model.head_name(first, 1), self.model.head_name(last)]
 
     def _importance(self) -> None:
@@ -197,7 +198,8 @@ class _FamilyChecks:
 
     def _gone(self) -> list[tuple[int, int]]:
         """Heads to remove."""
-        first, *_, last = self.model.numbered_sites
+        sites = list(self.model.numbered_sites)
+        first, last = sites[0], sites[-1]
         return list({(first, 1), (last, 0)})
 
 

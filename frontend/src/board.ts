@@ -38,7 +38,7 @@ export function evidence(view: View, head: string, most = 99): HTMLElement[] {
 
 export class Board {
   readonly element = el("div", { class: "board-panel" });
-  private readonly grid = el("div", { class: "board", role: "grid", "aria-label": "heads, a row a layer" });
+  private readonly grid = el("div", { class: "board", role: "group", "aria-label": "heads, a row a layer" });
   private readonly peek = el("div", { class: "peek", "aria-live": "polite" });
   private readonly cells = new Map<string, HTMLAnchorElement>();
   private maps = false;
@@ -57,7 +57,7 @@ export class Board {
     });
     this.grid.addEventListener("keydown", (event) => this.walk(event));
     const buttons = view.texts.length ? [this.switcher()] : [];
-    this.element.append(...buttons, el("div", { class: "scroll" }, this.grid), this.legend(), this.peek);
+    this.element.append(...buttons, el("div", { class: "scroll", tabindex: 0 }, this.grid), this.legend(), this.peek);
     const first = view.findings[0]?.head ?? view.heads[0];
     if (first) this.show(first);
   }

@@ -84,5 +84,5 @@ function numbers(view: View, place: number): HTMLElement {
   if (!rows.length) return el("div");
   const top = el("tr", {}, ...["number", "value", "95% interval", "baseline"].map((name) => el("th", { scope: "col" }, name)));
   return el("section", {}, el("h2", {}, "All its numbers"),
-    el("div", { class: "scroll" }, el("table", { id: "head-numbers" }, el("thead", {}, top), el("tbody", {}, ...rows))));
+    el("div", { class: "scroll", tabindex: 0 }, el("table", { id: "head-numbers" }, el("thead", {}, top), el("tbody", {}, ...rows))));
 }

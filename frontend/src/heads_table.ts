@@ -50,7 +50,7 @@ export function headsTable(view: View): HTMLElement {
   wanted.addEventListener("input", render);
   render();
   return el("div", {}, el("label", { class: "pick" }, "Filter ", wanted),
-    el("div", { class: "scroll tall" }, el("table", { class: "heads" }, el("thead", {}, top), body)));
+    el("div", { class: "scroll tall", tabindex: 0 }, el("table", { class: "heads" }, el("thead", {}, top), body)));
 }
 
 /** Heads whose name or role a query is in. */

@@ -37,5 +37,5 @@ export function links(map: Uint8Array, keys: string[], queries: string[]): HTMLE
     word.addEventListener("pointerleave", () => picture.classList.remove("chosen"));
   });
   write(keys, right + 8, "start");
-  return el("div", { class: "scroll" }, picture);
+  return el("div", { class: "scroll", tabindex: 0 }, picture);
 }

@@ -76,5 +76,5 @@ export function largeMap(map: Uint8Array, keys: string[], queries: string[], wit
   figure.style.setProperty("--cell", `${size}px`);
   figure.style.setProperty("--keys", String(keys.length));
   figure.style.setProperty("--queries", String(queries.length));
-  return el("div", {}, el("div", { class: "scroll" }, figure), said);
+  return el("div", {}, el("div", { class: "scroll", tabindex: 0 }, figure), said);
 }

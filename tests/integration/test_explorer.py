@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from axe_playwright_python.sync_playwright import Axe
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, sync_playwright
 from transformers import (
@@ -220,6 +221,8 @@ def test_in_a_browser(page: Page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("#board canvas")
     assert page.locator("#board canvas").count() == 72
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
     page.locator('[data-head="L5.H9"]').click()
     page.keyboard.press("o")
     page.wait_for_selector('[data-head="L5.H9"].off')

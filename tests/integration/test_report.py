@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 import tokenizers as tk
 import vl_convert
+from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
@@ -45,6 +47,7 @@ DRAWN = """() => {
   const places = [...document.querySelectorAll("[data-page]:not([hidden]) .chart")];
   return places.length > 0 && places.every((place) => place.querySelector("svg"));
 }"""
+SERIOUS = ("serious", "critical")
 PLACE = ("tour", "trained", "dependencies")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
@@ -185,6 +188,7 @@ def test_a_link_and_the_search_lead_to_a_head(browser: Browser, page_of_demo: Pa
     visit.page.wait_for_selector("#head-page h1")
     assert visit.page.locator("#head-page h1").inner_text().startswith("L1.H8")
     visit.page.goto(f"{page_of_demo.as_uri()}#overview")
+    visit.page.wait_for_selector("#overview:not([hidden])")
     visit.page.keyboard.press("/")
     visit.page.keyboard.type("auxiliaries")
     assert "L2.H8" in visit.page.locator("#found").inner_text()
@@ -285,6 +289,18 @@ def test_on_a_phone_nothing_but_tables_and_charts_scrolls(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.locator("#menu summary").click()
     assert page.locator("nav a", has_text="Dependencies").first.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("at", ["#overview", "#L2.H8", "#heads", "#view-0-dependencies", "#run"])
+def test_everybody_can_read_it(
+    browser: Browser, page_of_demo: Path, at: str, scheme: Literal["light", "dark"]
+) -> None:
+    """No serious complaint by axe-core: contrast, labels, keyboard."""
+    page = Visit(browser, page_of_demo, at=at).page
+    page.emulate_media(color_scheme=scheme)
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in SERIOUS] == []
 
 
 def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> None:
