@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections import Counter
@@ -23,6 +24,7 @@ from headscope._util.progress import NoProgress
 from headscope.analyses._linking.section import relations
 from headscope.cli.show import Screen
 from headscope.corpus import Example, Frame, Link, Mention, read
+from headscope.errors import HeadscopeError
 from headscope.evidence import Unit
 from headscope.experiments.ablation import ablate
 from headscope.experiments.compare import compare
@@ -347,6 +349,37 @@ def test_figures_are_real_pictures(demo: RunResults, tmp_path: Path) -> None:
     (tmp_path / "map.png").write_bytes(vl_convert.vegalite_to_png(drawing))
     picture = np.asarray(Image.open(tmp_path / "map.png").convert("RGB")).reshape(-1, 3)
     assert len(np.unique(picture, axis=0)) > 30  # cells of many shades, not an empty frame
+
+
+def test_figures_by_name_and_as_pdf(demo: RunResults, tmp_path: Path) -> None:
+    files = demo.figures(tmp_path / "some", ["focus-by-layer"], ["pdf"])
+    assert len(files) == 4  # shares and nats, trained and random
+    assert all(file.read_bytes().startswith(b"%PDF") for file in files)
+    with pytest.raises(HeadscopeError, match="would be a folder"):
+        demo.figures(tmp_path / "all.pdf")
+    with pytest.raises(HeadscopeError, match="no figure can be written as 'gif'"):
+        demo.figures(tmp_path / "some", formats=["gif"])
+    with pytest.raises(HeadscopeError, match="no figure has 'nothing'"):
+        demo.figures(tmp_path / "some", ["nothing"])
+
+
+def test_exported_tables_are_those_of_the_page(
+    browser: Browser, demo: RunResults, page_of_demo: Path, tmp_path: Path
+) -> None:
+    files = demo.tables_as_files(tmp_path / "tables")
+    (relations_csv,) = (file for file in files if file.name == "minilm-on-tour-dependencies.csv")
+    with relations_csv.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream))
+    page = Visit(browser, page_of_demo, at="#view-0-dependencies").page
+    table = page.locator("#view-0-dependencies table").first
+    shown = [
+        [" ".join(cell.inner_text().split()) for cell in row.locator("td").all()]
+        for row in table.locator("tbody tr").all()
+    ]
+    assert [[" ".join(cell.split()) for cell in row] for row in rows[1:]] == shown
+    latex = relations_csv.with_suffix(".tex").read_text(encoding="utf-8")
+    assert "nmod:poss" in latex
+    assert all(cell.replace("%", r"\%") in latex for cell in rows[1][:3])
 
 
 def test_experiments_are_drawn(browser: Browser, minilm: Model, tmp_path: Path) -> None:

@@ -58,6 +58,17 @@ def report_verb(
         ),
     ] = None,
     figures: options.Figures = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(help="Only figures with this in their name; may be repeated."),
+    ] = None,
+    figure_format: Annotated[
+        str, typer.Option(help="Formats of figures, with commas: png, svg, pdf.")
+    ] = "png,svg",
+    tables: Annotated[
+        Path | None,
+        typer.Option(help="Also write every table of the page as CSV and LaTeX into this folder."),
+    ] = None,
     csv: Annotated[
         Path | None, typer.Option(help="Also write all numbers of a run as CSV.")
     ] = None,
@@ -66,6 +77,7 @@ def report_verb(
     from headscope.cli.show import Screen
     from headscope.report.figures import write_figures
     from headscope.report.page import write_report
+    from headscope.report.tables import write_tables
     from headscope.runs import RunResults
 
     if out is None and len(runs) > 1:
@@ -76,7 +88,11 @@ def report_verb(
     page = write_report(results, out or runs[0] / "report.html")
     screen = Screen()
     if figures is not None:
-        screen.line(f"{len(write_figures(results, figures))} figures in {figures}")
+        formats = options.comma_list(figure_format, str, "formats")
+        drawn = write_figures(results, figures, figure or (), formats)
+        screen.line(f"{len(drawn)} figures in {figures}")
+    if tables is not None:
+        screen.line(f"{len(write_tables(results, tables))} files in {tables}")
     if csv is not None:
         screen.path(results[0].csv(csv))
     screen.path(page.resolve())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -216,11 +216,27 @@ class RunResults:
 
         return write_report([self], Path(path))
 
-    def figures(self, folder: Path | str) -> list[Path]:
-        """Write every chart of the report as PNG and SVG."""
+    def figures(
+        self,
+        folder: Path | str,
+        names: Sequence[str] = (),
+        formats: Sequence[str] = ("png", "svg"),
+    ) -> list[Path]:
+        """Write the charts of the report.
+
+        Args:
+            names: parts of names; only figures with one of them are written.
+            formats: of `png`, `svg`, `pdf`.
+        """
         from headscope.report.figures import write_figures
 
-        return write_figures([self], Path(folder))
+        return write_figures([self], Path(folder), names, formats)
+
+    def tables_as_files(self, folder: Path | str) -> list[Path]:
+        """Write every table of the report as CSV and LaTeX: the same numbers as on the page."""
+        from headscope.report.tables import write_tables
+
+        return write_tables([self], Path(folder))
 
     def __repr__(self) -> str:
         from headscope.report.text import text_tables
