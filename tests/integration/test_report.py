@@ -321,6 +321,39 @@ def test_a_look_at_one_text(browser: Browser, minilm: Model, tmp_path: Path) -> 
     assert visit.complaints == []
 
 
+def test_a_widget_for_notebooks(browser: Browser, minilm: Model, demo: RunResults) -> None:
+    """As a notebook does it: the module is imported, and given a model and a place."""
+    page = browser.new_page(viewport={"width": 1000, "height": 800})
+    complaints, requests = list[str](), list[str]()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    for shown in (look(minilm, f"The cat {SCRIPT} sat down.").widget(), demo.widget()):
+        page.set_content("<style id=style></style><h1 id=other>A notebook</h1><div id=place></div>")
+        page.evaluate(
+            """async ([script, style, views, maps]) => {
+              document.getElementById("style").textContent = style;
+              const address = URL.createObjectURL(new Blob([script], {type: "text/javascript"}));
+              const module = await import(address);
+              const model = {get: (name) => ({views, maps})[name]};
+              await module.default.render({model, el: document.getElementById("place")});
+            }""",
+            [str(shown._esm), str(shown._css), shown.views, shown.maps],
+        )
+        assert page.locator("#place .cell").count() == 72
+        page.locator('#place .cell[data-head="L2.H8"]').click()
+        page.wait_for_selector("#place .board-of-map canvas")
+        assert "L2.H8" in page.locator("#place").inner_text()
+        page.locator("#place .crumbs a", has_text="All heads").click()
+        assert page.locator("#place .cell").count() == 72
+        font = "getComputedStyle(document.getElementById('other')).fontFamily"
+        assert "Source Serif" not in page.evaluate(font)  # the notebook's style is left alone
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert not any(url.startswith("http") for url in requests)
+    assert complaints == []
+    bundle = look(minilm, "A cat.")._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in str(bundle)
+
+
 def test_relations_antecedents_and_arcs_are_there(browser: Browser, page_of_demo: Path) -> None:
     page = Visit(browser, page_of_demo, at="#view-0-dependencies").page
     shown = page.locator("#view-0-dependencies")

@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["report.js", "explorer.js", "report.css"])
+@pytest.mark.parametrize(
+    "name", ["report.js", "explorer.js", "report.css", "widget.js", "widget.css"]
+)
 def test_what_is_built_is_up_to_date(name: str) -> None:
     sha = hashlib.sha256()
     for path in sorted((ROOT / "frontend" / "src").iterdir()):

@@ -50,7 +50,7 @@ def render(results: list[RunResults]) -> str:
     """The page of some runs: what the heads of each model do, then what experiments say."""
     load_sections()
     payload, experiments = Payload(), sections_of(results)
-    shown = sorted(views(results), key=_most_telling)
+    shown = telling_views(results)
     parts = [_view_part(number, view, results, payload) for number, view in enumerate(shown)]
     return page(
         "report.html",
@@ -59,6 +59,11 @@ def render(results: list[RunResults]) -> str:
         experiments=[(payload.add_charts(one.charts), one) for one in experiments],
         sections=parts,
     )
+
+
+def telling_views(results: list[RunResults]) -> list[CorpusView]:
+    """The views of some runs, those that tell most first."""
+    return sorted(views(results), key=_most_telling)
 
 
 def _most_telling(view: CorpusView) -> tuple[bool, bool]:
@@ -92,16 +97,17 @@ def _analysis_parts(view: CorpusView, payload: Payload) -> Iterator[Json]:
         }
 
 
-def look_page(title: str, text: Json, maps: dict[tuple[int, int], bytes]) -> str:
-    """The page of one text: every head's map, no statistics.
-
-    Args:
-        text: `id` and `tokens`.
-        maps: by layer and head, uint8 (query, key).
-    """
+def heads_payload(results: list[RunResults]) -> Payload:
+    """What a widget shows of some runs: views and maps, no charts."""
     payload = Payload()
-    payload.add_text(title, text, maps)
-    return page("look.html", payload, title=title)
+    for number, view in enumerate(telling_views(results)):
+        payload.add_view(number, view, head_cards(view, results))
+    return payload
+
+
+def look_page(payload: Payload) -> str:
+    """The page of one text: every head's map, no statistics."""
+    return page("look.html", payload, title=payload.views[0]["title"])
 
 
 def page(template: str, payload: Payload, **values: Any) -> str:

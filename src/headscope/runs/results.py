@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -215,6 +215,13 @@ class RunResults:
         from headscope.report.page import write_report
 
         return write_report([self], Path(path))
+
+    def widget(self) -> Any:
+        """The heads of the run as a widget for notebooks (extra `notebook`)."""
+        from headscope.report.page import heads_payload
+        from headscope.report.widget import widget
+
+        return widget(heads_payload([self]))
 
     def figures(
         self,

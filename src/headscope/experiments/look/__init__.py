@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headscope.analyses._shapes.classifier import Shape
     from headscope.model import Model
     from headscope.model.attention import Seen
+    from headscope.report.payload import Payload
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,21 @@ class Look:
 
     def page(self) -> str:
         """The page with every head's map; of a long text, its first tokens."""
+        from headscope.report.page import look_page
+
+        return look_page(self._payload())
+
+    def widget(self) -> Any:
+        """The same as a widget for notebooks (extra `notebook`)."""
+        from headscope.report.widget import widget
+
+        return widget(self._payload())
+
+    def _payload(self) -> Payload:
         import numpy as np
 
         from headscope.corpus.display import MAX_TOKENS
-        from headscope.report.page import look_page
+        from headscope.report.payload import Payload
 
         levels = np.round(self.maps[:, :, :MAX_TOKENS, :MAX_TOKENS] * 255).astype(np.uint8)
         layers, heads = levels.shape[:2]
@@ -70,9 +82,10 @@ class Look:
             for layer in range(layers)
             for head in range(heads)
         }
-        return look_page(
-            self.title, {"id": self.title, "tokens": list(self.tokens[:MAX_TOKENS])}, maps
-        )
+        text = {"id": self.title, "tokens": list(self.tokens[:MAX_TOKENS])}
+        payload = Payload()
+        payload.add_text(self.title, text, maps)
+        return payload
 
     def save(self, path: Path | str) -> Path:
         """Write the page: one HTML file that needs no network."""
@@ -80,6 +93,13 @@ class Look:
 
         write_text(Path(path), self.page())
         return Path(path)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        from headscope.report.widget import is_installed
+
+        if is_installed():
+            return self.widget()._repr_mimebundle_(**options)
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def _repr_html_(self) -> str:
         import html

@@ -1,0 +1,40 @@
+/** The same in a notebook (anywidget): the board of heads, and one head large. No address, no network. */
+import { type Data, inflate, type View } from "./data";
+import { el } from "./dom";
+import { headPage } from "./head_page";
+import { overview } from "./overview";
+
+interface Model { get(name: string): string }
+
+async function unpack(model: Model): Promise<Data> {
+  const [views, maps] = await Promise.all([inflate(model.get("views")), inflate(model.get("maps"))]);
+  return { views: JSON.parse(new TextDecoder().decode(views)), charts: [], maps: new Uint8Array(maps) };
+}
+
+async function render({ model, el: place }: { model: Model; el: HTMLElement }): Promise<void> {
+  const data = await unpack(model);
+  const title = el("h1", {});
+  const body = el("div");
+  const select = el("select", { "aria-label": "what is shown" }, ...data.views.map((view, i) => el("option", { value: i }, view.short)));
+  select.hidden = data.views.length < 2;
+  place.classList.add("headscope");
+  place.append(el("div", { class: "top" }, select), title, body);
+  const view = (): View => data.views[Number(select.value) || 0];
+  const home = () => {
+    title.textContent = view().headline;
+    body.replaceChildren(overview(data, view()).element);
+  };
+  select.addEventListener("change", home);
+  place.addEventListener("click", (event) => {
+    const anchor = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
+    if (!anchor) return;
+    event.preventDefault(); // the notebook's address is not ours
+    const name = decodeURIComponent(anchor.getAttribute("href")!.slice(1)).replace(/^(encoder|decoder|cross)-/, "$1 ");
+    if (!view().heads.includes(name)) return home();
+    title.textContent = "";
+    body.replaceChildren(headPage(data, view(), name));
+  });
+  home();
+}
+
+export default { render };
