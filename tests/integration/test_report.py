@@ -294,7 +294,7 @@ def test_on_a_phone_nothing_but_tables_and_charts_scrolls(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("at", ["#overview", "#L2.H8", "#heads", "#view-0-dependencies", "#run"])
+@pytest.mark.parametrize("at", ["#overview", "#L2.H8", "#view-0-dependencies"])
 def test_everybody_can_read_it(
     browser: Browser, page_of_demo: Path, at: str, scheme: Literal["light", "dark"]
 ) -> None:

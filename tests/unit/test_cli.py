@@ -19,8 +19,8 @@ from headscope.cli.show import Screen
 from headscope.report.sections import Section
 
 VERBS = (
-    "demo scan look roles report compare finetune ablate importance relevance gates prune probe "
-    "doctor version"
+    "demo scan explore look roles report compare finetune ablate importance relevance gates prune "
+    "probe doctor version"
 )
 EVIL = "[/x] [bold]b[/bold] \x1b[31mred\x07 \u202ereversed"
 HARMLESS = "[/x] [bold]b[/bold] [31mred reversed"
