@@ -26,6 +26,7 @@ from headscope.analyses import Analysis, Inputs, analyses
 from headscope.corpus import Budget, Corpus, Example, read
 from headscope.errors import HeadscopeError, ModelError
 from headscope.evidence import HEADS, HeadRow
+from headscope.evidence.example_tables import ARCS
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.gather import NOTHING_TO_COUNT
 from headscope.experiments.scan.settings import Settings
@@ -238,8 +239,10 @@ def _name_problems(kind: type[Analysis], results: RunResults) -> Iterator[str]:
             yield f"the role {rule.name} rests on the unknown statistic {rule.statistic!r}"
         elif unknown := set(rule.groups) - groups[rule.statistic]:
             yield f"the role {rule.name} rests on unknown groups: {', '.join(sorted(unknown))}"
-    if kind.example_statistic is not None and kind.example_statistic not in groups:
-        yield f"example_statistic names the unknown statistic {kind.example_statistic!r}"
+    for row in results.rows(ARCS):
+        if row.statistic not in groups:
+            yield f"examples are of the unknown statistic {row.statistic!r}"
+            break
 
 
 def _page_problems(results: RunResults) -> Iterator[str]:

@@ -124,7 +124,7 @@ def test_arcs_are_those_of_the_annotation(tour: RunResults) -> None:
             seen += 1
     assert seen > 200
     frames = tour.rows(ARCS, analysis="frames")
-    assert len(frames) == 6
+    assert {row.choice for row in frames} == {"highest", "typical", "lowest"}
     for row in frames:
         targets = {frame.target for frame in examples[row.example].frames}
         assert all(word in targets for gold in row.gold for word in gold)

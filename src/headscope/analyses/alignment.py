@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from headscope._util.tensors import torch
 from headscope.analyses._alignment.word_pairs import RULES, WordPairs
 from headscope.analyses.base import Analysis, Arc, Needs, Scene, analysis
-from headscope.corpus import Annotation, Pieces
-from headscope.corpus.display import display_rank
+from headscope.corpus import Annotation, Pieces, stable_hash
+from headscope.corpus.display import MAX_WORDS
 from headscope.evidence import (
-    BestHead,
-    Exemplar,
-    Exemplars,
+    Candidates,
+    RankedExample,
     RoleKind,
     RoleRule,
+    ShownText,
     Statistic,
     Tally,
     Unit,
 )
+from headscope.evidence.ranked_examples import Number
 from headscope.evidence.role_rule import ANY, OURS
 from headscope.model.attention import Kind, Norms, Request, Rows, Seen, View
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 DIRECTIONS = ("input", "output")
 """Which query stands for a word: that which reads it, or that which says it."""
 BY = ("attention", "norm")
-SHOWN = 8
-"""Texts on which the best heads are shown at work."""
 
 
 @analysis("alignment")
@@ -57,7 +56,6 @@ class Alignment(Analysis):
     needs = (Needs.VALUES,)
     optional_annotation: ClassVar[Mapping[Annotation, str]] = {Annotation.ALIGNMENT: "gold links"}
     page = "headscope.analyses._alignment.section"
-    example_statistic = "accuracy"
     roles = (
         RoleRule(
             "aligning",
@@ -82,15 +80,17 @@ class Alignment(Analysis):
         self.agreed = Tally(self.layout, len(DIRECTIONS))
         self.rule_hits = Tally(self.layout, len(RULES), heads=1, layers=1)
         self.rule_errors = Tally(self.layout, len(RULES), heads=1, layers=1)
-        self._chosen: dict[int, Pieces] = {}
+        self._shown: dict[int, Pieces] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
 
-    def begin_shard(self, shard: list[Pieces]) -> None:
-        """Choose the texts with gold links that rank lowest."""
-        linked = [pieces for pieces in shard if pieces.example.alignment]
-        order = sorted(linked, key=lambda pieces: (display_rank(pieces), pieces.example.id))
-        self._chosen = {id(pieces): pieces for pieces in order[:SHOWN]}
-        self._drawn = {key: [] for key in self._chosen}
+    def begin_examples(self, shard: list[Pieces]) -> None:
+        """Pairs with gold links that can be shown."""
+        self._shown = {
+            id(pieces): pieces
+            for pieces in shard
+            if pieces.example.alignment and len(pieces.words) <= MAX_WORDS
+        }
+        self._drawn = {key: [] for key in self._shown}
 
     def ask(self, view: View) -> dict[str, Request]:
         return {"maps": Rows.whole(view), "norms": Norms()}
@@ -145,49 +145,54 @@ class Alignment(Analysis):
             self.agreed.add(layer, same, counts, view.buckets)
 
     def _keep(self, drawn: Tensor, view: View) -> None:
-        """Keep what every head of the layer chooses on the chosen texts.
+        """Keep what every head of the layer chooses on texts that can be shown.
 
         Args:
             drawn: (example, head, direction and weight, target word)
         """
         for example, pieces in enumerate(view.keys.pieces):
-            if id(pieces) in self._chosen:
+            if id(pieces) in self._shown:
                 size = len(view.queries.pieces[example].words)
                 self._drawn[id(pieces)].append(
                     drawn[example, ..., :size].cpu().numpy().astype(np.int16)
                 )
 
-    def exemplars(self) -> dict[str, Exemplars]:
-        store = Exemplars(SHOWN)
-        for key, pieces in self._chosen.items():
+    def candidates(self) -> Iterator[Candidates]:
+        """Pairs by the share of linked words for which a head chooses a word linked to them."""
+        texts: list[list[ShownText]] = [[] for _ in DIRECTIONS]
+        scores: list[list[NDArray[np.float32]]] = [[] for _ in DIRECTIONS]
+        for key, pieces in self._shown.items():
             translation = pieces.example.translation
             if not self._drawn[key] or translation is None:
                 continue
-            record = {
-                "words": list(pieces.words),
-                "queries": list(translation.words),
-                "links": [list(link) for link in pieces.example.alignment],
-            }
-            arrays = {"drawn": np.concatenate(self._drawn[key])}
-            store.offer(Exemplar(display_rank(pieces), pieces.example.id, record, arrays))
-        return {"": store}
+            links = [list(link) for link in pieces.example.alignment]
+            words, queries = list(pieces.words), list(translation.words)
+            record = {"words": words, "queries": queries, "links": links}
+            gold = sources_of(links)
+            linked = np.zeros((len(queries), len(words) + 1), bool)  # the last: no word
+            for word, answers in gold.items():
+                linked[word, answers] = True
+            asked = sorted(gold)
+            drawn = np.concatenate(self._drawn[key])  # (head, direction and weight, target word)
+            rank = stable_hash(pieces.example.id)
+            for place in range(len(DIRECTIONS)):
+                choice = drawn[:, len(BY) * place]
+                right = linked[asked, choice[:, asked]]
+                scores[place].append(right.mean(1).astype(np.float32))
+                texts[place].append(ShownText(pieces.example.id, rank, record, choice))
+        for direction, shown, some in zip(DIRECTIONS, texts, scores, strict=True):
+            if shown:
+                yield Candidates("accuracy", np.stack(some), shown, BY[0], direction)
 
-    def example_groups(self, group: str | None) -> list[str]:
-        return [""] if group == BY[0] else []
-
-    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
+    def render_example(self, example: RankedExample, number: Number) -> Scene:
         """The gold links of a pair, and the link that the head draws from every linked word."""
-        gold: dict[int, list[int]] = defaultdict(list)
-        for source, target, _ in exemplar.record["links"]:
-            gold[target].append(source)
-        drawn = exemplar.arrays["drawn"][self.layout.places.index(best.place)]
-        choice = drawn[len(BY) * DIRECTIONS.index(best.direction or DIRECTIONS[0])]
+        choice = example.drawn
         arcs = tuple(
             Arc(word, tuple(answers), int(choice[word]), int(choice[word]) in answers)
-            for word, answers in sorted(gold.items())
+            for word, answers in sorted(sources_of(example.record["links"]).items())
         )
-        words, queries = (tuple(exemplar.record[name]) for name in ("words", "queries"))
-        return Scene(exemplar.id, words, arcs, queries)
+        words, queries = (tuple(example.record[name]) for name in ("words", "queries"))
+        return Scene(example.id, words, arcs, queries)
 
     def statistics(self) -> Iterator[Statistic]:
         if self.rule_hits.counts.any():
@@ -229,6 +234,14 @@ class Alignment(Analysis):
                 )
             alone = "the same by places alone: the diagonal, or one fixed offset"
             yield Statistic(f"rule_{name}", rules, None, Unit.SHARE, alone, RULES, better=better)
+
+
+def sources_of(links: Iterable[Sequence[Any]]) -> dict[int, list[int]]:
+    """By target word the source words that it is linked to; a link is source, target, sure."""
+    gold: dict[int, list[int]] = defaultdict(list)
+    for source, target, _ in links:
+        gold[target].append(source)
+    return gold
 
 
 def scored(pairs: WordPairs, choices: list[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:

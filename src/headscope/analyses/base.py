@@ -16,16 +16,18 @@ from headscope._util.plugins import did_you_mean, load_plugins, register
 from headscope.corpus import Annotation, Conventions, CorpusFacts, Pieces, Survey
 from headscope.errors import HeadscopeError
 from headscope.evidence import (
-    BestHead,
+    Candidates,
     Exemplar,
     Exemplars,
     Layout,
     Mean,
+    RankedExample,
     RoleRule,
     Statistic,
     Table,
     Tally,
 )
+from headscope.evidence.ranked_examples import Number
 from headscope.model.attention import SELF, Kind, Request, Seen, View
 
 
@@ -46,19 +48,21 @@ class Inputs(StrEnum):
 
 @dataclass(frozen=True)
 class Arc:
-    """What a head makes of one word of an example, beside the annotation.
+    """What a head makes of one word or token of an example, beside the annotation.
 
     Attributes:
         source: the word in question.
-        gold: the words that the annotation links it to.
+        gold: the words that the annotation links it to; empty where nothing is annotated.
         drawn: the word that the head chooses; -1 for none, or none that is shown.
         right: whether that is one that the annotation links it to.
+        weight: of the head's choice, where it is known.
     """
 
     source: int
     gold: tuple[int, ...]
     drawn: int
     right: bool
+    weight: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,20 @@ class Scene:
     words: tuple[str, ...]
     arcs: tuple[Arc, ...]
     queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScoredMean:
+    """A mean by whose value on one text examples of a statistic are chosen.
+
+    Attributes:
+        groups: the groups that are worth examples ("": it has none), and their columns.
+    """
+
+    statistic: str
+    mean: Mean
+    groups: Mapping[str, int]
+    direction: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +122,6 @@ class Analysis(ABC):
         annotation: the annotation without which it is left out.
         optional_annotation: annotation that a part of it needs, and which part that is.
         inputs: what the model is to be shown.
-        example_statistic: the statistic whose best heads are shown at work on examples.
     """
 
     name: ClassVar[str]
@@ -117,7 +134,6 @@ class Analysis(ABC):
     annotation: ClassVar[Annotation | None] = None
     optional_annotation: ClassVar[Mapping[Annotation, str]] = {}
     inputs: ClassVar[Inputs] = Inputs.TEXTS
-    example_statistic: ClassVar[str | None] = None
 
     def __init__(self, layout: Layout, survey: Survey, options: Any = None) -> None:
         self.layout, self.survey = layout, survey
@@ -131,19 +147,37 @@ class Analysis(ABC):
         return None
 
     def begin_shard(self, shard: list[Pieces]) -> None:
-        """Look at the texts of a shard before the model does, to choose examples to show."""
+        """Look at the texts of a shard before the model does."""
+
+    def begin_examples(self, shard: list[Pieces]) -> None:
+        """Look at the texts of a shard that could be shown later; not called if none will be."""
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        """Means by which examples are chosen: those on which a head's own mean is highest, usual
+        and lowest. What is drawn is where each token looks most.
+        """
+        return iter(())
+
+    def candidates(self) -> Iterator[Candidates]:
+        """Texts of the shard that could be shown, with a score for every head, where examples are
+        chosen or drawn in a way of its own.
+        """
+        return iter(())
+
+    def render_example(self, example: RankedExample, number: Number) -> Scene:
+        """What a head does on an example of a statistic, direction and group."""
+        tokens, queries = example.record["tokens"], example.record.get("queries", ())
+        places, levels = example.drawn.reshape(2, -1)
+        looks = zip(places.tolist(), levels.tolist(), strict=True)
+        arcs = tuple(
+            Arc(query, (), place, False, round(level / 255, 3))
+            for query, (place, level) in enumerate(looks)
+        )
+        return Scene(example.id, tuple(tokens), arcs, tuple(queries))
 
     def exemplars(self) -> dict[str, Exemplars]:
-        """Examples that a person will want to see, by the group that they are examples of."""
+        """Further stores of texts that are chosen by hash, by name."""
         return {}
-
-    def example_groups(self, group: str | None) -> list[str]:
-        """The keys of `exemplars` that have examples of a group."""
-        return [group or ""]
-
-    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
-        """What the best head of a group does on an example of that group."""
-        raise NotImplementedError(f"{self.name} keeps examples but cannot show them")
 
     def label_map(self, exemplar: Exemplar, layer: int, head: int) -> tuple[str, float]:
         """The likeliest label of a map, and how likely it is, from `exemplars()["maps"]`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.base import Analysis, ScoredMean, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.model.attention import ANY, Largest, Request, View
 
@@ -26,6 +26,9 @@ class Confidence(Analysis):
     def ask(self, view: View) -> dict[str, Request]:
         keys = view.keys.real & ~view.keys.separator
         return {"largest": Largest(keys, over=view.queries.texts)}
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        yield ScoredMean("largest", self.largest, {"": 0})
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean of the largest weight, separators left out"

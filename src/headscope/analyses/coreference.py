@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,16 @@ from headscope.corpus.mentions import (
     CoreferenceMention,
     coreference_mentions,
 )
-from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Tally, Unit
+from headscope.evidence import (
+    Candidates,
+    Mean,
+    RankedExample,
+    ShownText,
+    Statistic,
+    Tally,
+    Unit,
+)
+from headscope.evidence.ranked_examples import Number
 from headscope.evidence.role_rule import OURS, RoleKind, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Seen, View
@@ -35,7 +44,6 @@ REFERENCES = {
     "person, then the nearest",
     "chance": "an earlier mention at random",
 }
-SHOWN = 3
 NEAR, FAR = 3, 30
 """An antecedent so many words away makes an example that can be read."""
 MARGIN = 5
@@ -157,27 +165,22 @@ class Coreference(Analysis):
 
     annotation = Annotation.MENTIONS
     inputs = Inputs.WINDOWS
-    example_statistic = "accuracy"
 
     def make_tallies(self) -> None:
         self.hits = Mean(self.layout, len(GROUPS), baseline=False)
         self.references = Tally(self.layout, len(REFERENCES) * len(GROUPS), heads=1, layers=1)
-        self._chosen: dict[Key, tuple[str, Pieces, Case]] = {}
+        self._shown: dict[Key, tuple[Pieces, Case]] = {}
         self._drawn: dict[Key, list[NDArray[np.int16]]] = {}
 
-    def begin_shard(self, shard: list[Pieces]) -> None:
-        """Choose windows by hash, and in each a mention whose antecedent can be shown with it."""
-        wanted = dict.fromkeys(MENTION_TYPES, SHOWN)
-        for pieces in sorted(shard, key=lambda one: (stable_hash(one.example.id), one.example.id)):
-            open_types = {kind for kind, left in wanted.items() if left}
-            for number, case in enumerate(cases(pieces) if open_types else ()):
-                antecedent = case.earlier[case.gold[-1]]
-                near = NEAR <= case.mention.head - antecedent.head <= FAR
-                if near and case.mention.kind in open_types:
-                    open_types.remove(case.mention.kind)
-                    wanted[case.mention.kind] -= 1
-                    self._chosen[id(pieces), number] = (case.mention.kind, pieces, case)
-        self._drawn = {key: [] for key in self._chosen}
+    def begin_examples(self, shard: list[Pieces]) -> None:
+        """Mentions that can be shown together with their nearest antecedent."""
+        self._shown = {
+            (id(pieces), number): (pieces, case)
+            for pieces in shard
+            for number, case in enumerate(cases(pieces))
+            if NEAR <= case.mention.head - case.earlier[case.gold[-1]].head <= FAR
+        }
+        self._drawn = {key: [] for key in self._shown}
 
     def ask(self, view: View) -> dict[str, Request]:
         asked, *_ = view.once(self, lambda: self._asked(view.tokens))
@@ -206,7 +209,7 @@ class Coreference(Analysis):
             for row, pieces in enumerate(batch.pieces)
             for number, case in enumerate(cases(pieces))
         ]
-        shown = {n: key for n, (key, _, _) in enumerate(numbered) if key in self._chosen}
+        shown = {n: key for n, (key, _, _) in enumerate(numbered) if key in self._shown}
         asked = Asked.of(batch, [(row, case) for _, row, case in numbered])
         right = np.array([case.references() for *_, case in numbered], dtype=np.float32)
         right = right.reshape(len(numbered), len(REFERENCES))
@@ -216,41 +219,42 @@ class Coreference(Analysis):
         return asked, references.flatten(1)[:, None], counts, shown
 
     def _keep(self, drawn: Tensor, shown: dict[int, Key]) -> None:
-        """Keep what every head chooses for the mentions that were chosen to be shown."""
+        """Keep what every head chooses for the mentions that can be shown."""
+        chosen = drawn.cpu().numpy()
         for number, key in shown.items():
-            pieces = self._chosen[key][1]
-            self._drawn[key].append(pieces.words_at(drawn[number].cpu().numpy()))
+            self._drawn[key].append(self._shown[key][0].words_at(chosen[number]))
 
-    def exemplars(self) -> dict[str, Exemplars]:
-        stores = {kind: Exemplars(SHOWN) for kind in MENTION_TYPES}
-        for key, (kind, pieces, case) in self._chosen.items():
-            antecedent = case.earlier[case.gold[-1]].head
-            start = max(0, antecedent - MARGIN)
-            end = min(len(pieces.words), case.mention.head + MARGIN)
-            record = {
-                "words": list(pieces.words[start:end]),
-                "start": start,
-                "mention": case.mention.head,
-                "gold": [case.earlier[n].head for n in case.gold],
-            }
-            arrays = {"drawn": np.concatenate(self._drawn[key])}  # (head of all layers,)
-            name = pieces.example.id
-            stores[kind].offer(Exemplar(stable_hash(name), name, record, arrays))
-        return stores
+    def candidates(self) -> Iterator[Candidates]:
+        """Mentions by whether a head finds their antecedent, and the nearest mention does not."""
+        shown: dict[str, list[tuple[ShownText, NDArray[np.float32]]]] = {}
+        for key, (pieces, case) in self._shown.items():
+            if not self._drawn[key]:
+                continue
+            drawn = np.concatenate(self._drawn[key])  # (head of all layers,)
+            record = excerpt(pieces, case)
+            nearest = case.references()[0]
+            scores = np.isin(drawn, record["gold"]) - np.float32(nearest) / 2
+            name = f"{pieces.example.id} word {case.mention.head}"
+            text = ShownText(name, stable_hash(name), record, drawn[:, None])
+            for group in ("all", case.mention.kind):
+                shown.setdefault(group, []).append((text, scores.astype(np.float32)))
+        for group, some in shown.items():
+            texts = [text for text, _ in some]
+            yield Candidates("accuracy", np.stack([scores for _, scores in some]), texts, group)
 
-    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
+    def render_example(self, example: RankedExample, number: Number) -> Scene:
         """The mention, its antecedents in the excerpt, and the mention that the head chooses."""
-        record = exemplar.record
+        record = example.record
         end = record["start"] + len(record["words"])
 
         def inside(word: int) -> int:
             return word - record["start"] if record["start"] <= word < end else -1
 
         gold = tuple(inside(word) for word in record["gold"] if inside(word) >= 0)
-        choice = int(exemplar.arrays["drawn"][self.layout.places.index(best.place)])
+        choice = int(example.drawn[0])
         right = choice in record["gold"]
         arc = Arc(inside(record["mention"]), gold, inside(choice), right)
-        return Scene(exemplar.id, tuple(record["words"]), (arc,))
+        return Scene(example.id, tuple(record["words"]), (arc,))
 
     def statistics(self) -> Iterator[Statistic]:
         parts = {
@@ -269,3 +273,15 @@ class Coreference(Analysis):
         for name, text in REFERENCES.items():
             about = f"antecedents found without any head: {text}"
             yield Statistic(name, parts[name], None, Unit.SHARE, about, GROUPS)
+
+
+def excerpt(pieces: Pieces, case: Case) -> dict[str, Any]:
+    """The words around a mention and its nearest antecedent."""
+    start = max(0, case.earlier[case.gold[-1]].head - MARGIN)
+    end = min(len(pieces.words), case.mention.head + MARGIN)
+    return {
+        "words": list(pieces.words[start:end]),
+        "start": start,
+        "mention": case.mention.head,
+        "gold": [case.earlier[n].head for n in case.gold],
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope._util.tensors import torch
-from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.base import Analysis, ScoredMean, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, OURS, RoleKind, RoleRule
 from headscope.model.attention import ANY, Entropy, Request, View
@@ -59,6 +59,10 @@ class Focus(Analysis):
         broad = queries.real & (most > 0)
         share = broad / most.masked_fill(~broad, 1)
         return {"entropy": Entropy(over=torch.stack([queries.real, queries.first, share], -1))}
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        for place, (name, *_) in enumerate(ROWS):
+            yield ScoredMean(name, self.entropy, {"": place})
 
     def statistics(self) -> Iterator[Statistic]:
         for place, (name, unit, text, line) in enumerate(ROWS):

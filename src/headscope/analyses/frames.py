@@ -18,7 +18,8 @@ from headscope.corpus.frames import (
     frame_position,
     select_frames,
 )
-from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Statistic, Unit
+from headscope.evidence import Candidates, Mean, RankedExample, ShownText, Statistic, Unit
+from headscope.evidence.ranked_examples import Number
 from headscope.evidence.role_rule import OURS, RoleKind, RoleRule
 from headscope.model import Batch
 from headscope.model.attention import At, Request, Rows, Seen, View
@@ -26,7 +27,6 @@ from headscope.model.attention import At, Request, Rows, Seen, View
 if TYPE_CHECKING:
     from torch import Tensor
 
-SHOWN = 6
 GROUP = ""
 
 
@@ -87,20 +87,19 @@ class Frames(Analysis):
     )
 
     annotation = Annotation.FRAMES
-    example_statistic = "largest"
 
     def make_tallies(self) -> None:
         self.largest = Mean(self.layout, baseline=False)
         self.elsewhere = Mean(self.layout, baseline=False)
-        self._chosen: dict[int, Pieces] = {}
+        self._shown: dict[int, Pieces] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
+        self._scores: dict[int, list[NDArray[np.float32]]] = {}
 
-    def begin_shard(self, shard: list[Pieces]) -> None:
-        """Choose the sentences whose ids hash lowest."""
-        with_frames = [one for one in shard if any(self._seen(one))]
-        with_frames.sort(key=lambda one: (stable_hash(one.example.id), one.example.id))
-        self._chosen = {id(one): one for one in with_frames[:SHOWN]}
-        self._drawn = {key: [] for key in self._chosen}
+    def begin_examples(self, shard: list[Pieces]) -> None:
+        """Sentences with frames; all are short."""
+        self._shown = {id(one): one for one in shard if any(self._seen(one))}
+        self._drawn = {key: [] for key in self._shown}
+        self._scores = {key: [] for key in self._shown}
 
     def ask(self, view: View) -> dict[str, Request]:
         cases, *_ = view.once(self, lambda: self._cases(view.tokens))
@@ -108,7 +107,7 @@ class Frames(Analysis):
             return {}
         pairs = cases.example, cases.query, cases.key
         requests: dict[str, Request] = {"most": At(*pairs, into=cases.spot, largest=True)}
-        if shown := self._shown(view):
+        if shown := self._rows(view):
             requests["shown"] = Rows.whole(view, shown, words=self.conventions.pieces)
         return requests
 
@@ -126,13 +125,15 @@ class Frames(Analysis):
         self.elsewhere.add(seen, sums[0, :, :, None], others)
         self.largest.add(seen, sums[1, :, :, None], counts)
         if "shown" in seen:
-            for weights, row in zip(seen["shown"], self._shown(view), strict=True):
+            means = (sums[1] / counts[:, 0].clamp_min(1)).cpu().numpy()  # (example, head)
+            for weights, row in zip(seen["shown"], self._rows(view), strict=True):
                 self._keep(view.tokens, row, weights)
+                self._scores[id(view.tokens.pieces[row])].append(means[row])
 
-    def _shown(self, view: View) -> list[int]:
-        """The examples that are shown."""
+    def _rows(self, view: View) -> list[int]:
+        """The examples that can be shown: those with frames."""
         pieces = enumerate(view.tokens.pieces)
-        return [row for row, text in pieces if id(text) in self._chosen]
+        return [row for row, text in pieces if id(text) in self._shown]
 
     def _cases(self, batch: Batch) -> tuple[Cases, Tensor, Tensor]:
         pairs: list[tuple[int, int, int, int]] = []
@@ -167,7 +168,7 @@ class Frames(Analysis):
                 yield frame
 
     def _keep(self, batch: Batch, row: int, weights: Tensor) -> None:
-        """Keep the word that every element of a chosen sentence looks at most.
+        """Keep the word that every element of a sentence looks at most.
 
         Args:
             weights: (head, unit, unit)
@@ -184,28 +185,32 @@ class Frames(Analysis):
                 drawn.append(most.argmax(-1).cpu().numpy())
         self._drawn[id(pieces)].append(pieces.words_at(np.stack(drawn, 1)))
 
-    def exemplars(self) -> dict[str, Exemplars]:
-        store = Exemplars(SHOWN)
-        for key, pieces in self._chosen.items():
+    def candidates(self) -> Iterator[Candidates]:
+        """Sentences by the mean of the largest weight over their frames."""
+        texts, scores = [], []
+        for key, pieces in self._shown.items():
+            if not self._drawn[key]:
+                continue
             arcs = [
                 [start, end, frame.target]
                 for frame in self._seen(pieces)
                 for _, start, end in frame.elements
             ]
             record = {"words": list(pieces.words), "arcs": arcs}
-            arrays = {"drawn": np.concatenate(self._drawn[key])}  # (head of all layers, element)
+            drawn = np.concatenate(self._drawn[key])  # (head of all layers, element)
             name = pieces.example.id
-            store.offer(Exemplar(stable_hash(name), name, record, arrays))
-        return {GROUP: store}
+            texts.append(ShownText(name, stable_hash(name), record, drawn))
+            scores.append(np.concatenate(self._scores[key]))
+        if texts:
+            yield Candidates("largest", np.stack(scores), texts)
 
-    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
+    def render_example(self, example: RankedExample, number: Number) -> Scene:
         """From the last word of each element to the target, and to where the head looks most."""
-        drawn = exemplar.arrays["drawn"][self.layout.places.index(best.place)]
         arcs = [
             Arc(end - 1, (target,), int(choice), int(choice) == target)
-            for (_, end, target), choice in zip(exemplar.record["arcs"], drawn, strict=True)
+            for (_, end, target), choice in zip(example.record["arcs"], example.drawn, strict=True)
         ]
-        return Scene(exemplar.id, tuple(exemplar.record["words"]), tuple(arcs))
+        return Scene(example.id, tuple(example.record["words"]), tuple(arcs))
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from headscope._util.tensors import torch
-from headscope.analyses.base import Analysis, analysis, option
+from headscope.analyses.base import Analysis, ScoredMean, analysis, option
 from headscope.corpus import Annotation
 from headscope.corpus.features import FEATURES, word_features
 from headscope.evidence import Mean, Statistic, Unit
@@ -91,6 +91,10 @@ class LinguisticFeatures(Analysis):
         roles = torch.stack([batch.first, batch.separator], 1).float()
         tokens = torch.cat([tokens.to(roles.device), roles], 1)
         return tokens, tokens.any(-1).float().repeat(1, len(QUERIES))[:, None]
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        groups = {name: place for place, name in enumerate(GROUPS) if name in HEADLINES[QUERIES[0]]}
+        yield ScoredMean("largest", self.largest, groups, QUERIES[0])
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean weight on the token of this feature that receives most"

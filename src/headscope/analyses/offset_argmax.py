@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.base import Analysis, ScoredMean, analysis
 from headscope.analyses.relative_position import OFFSETS, WIDTH
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import VOITA, RoleKind, RoleRule
@@ -65,6 +65,9 @@ class OffsetArgmax(Analysis):
         share = seen.view.visible.mean(texts)  # (example, query, 1) of what a query sees
         near: Tensor = seen.uniform("near")[:, 0] / share.masked_fill(share == 0, 1)
         return (near * texts).sum(1, keepdim=True)
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        yield ScoredMean("share", self.hits, {name: n for n, name in enumerate(OFFSETS)})
 
     def statistics(self) -> Iterator[Statistic]:
         text = "how often the largest weight falls at this offset"

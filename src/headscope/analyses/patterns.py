@@ -12,7 +12,7 @@ from headscope.analyses._shapes.classifier import SHAPES, classifier
 from headscope.analyses._shapes.counterparts import counterpart_features
 from headscope.analyses._shapes.features import features
 from headscope.analyses._shapes.tokens import Tokens
-from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.base import Analysis, ScoredMean, analysis
 from headscope.corpus import Pieces
 from headscope.corpus.display import NUM_MAPS, display_rank, select_for_maps
 from headscope.evidence import Exemplar, Exemplars, Mean, Statistic, Unit
@@ -108,6 +108,10 @@ class Patterns(Analysis):
     def label_map(self, exemplar: Exemplar, layer: int, head: int) -> tuple[str, float]:
         shares = exemplar.arrays["probabilities"][self.layout.places.index((layer, head))]
         return SHAPES[int(shares.argmax())], float(shares.max())
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        yield ScoredMean("shape", self.layouts, {name: n for n, name in enumerate(SHAPES)})
+        yield ScoredMean("matching", self.matching, {"": 0})
 
     def statistics(self) -> Iterator[Statistic]:
         yield Statistic(

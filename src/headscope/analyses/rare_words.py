@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headscope._util.tensors import torch
-from headscope.analyses.base import Analysis, Needs, analysis
+from headscope.analyses.base import Analysis, Needs, ScoredMean, analysis
 from headscope.corpus import Pieces
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import OURS, VOITA, RoleKind, RoleRule
@@ -77,6 +77,9 @@ class RareWords(Analysis):
         chance = shares[..., :-1] / shares[..., -1:].clamp_min(1e-9) * queries[..., None]
         counts = queries.sum(1) * targets[0].any(1)
         return counts[:, None, None], chance.sum(1, keepdim=True)
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        yield ScoredMean("share", self.hits, {name: n for n, name in enumerate(GROUPS)})
 
     def statistics(self) -> Iterator[Statistic]:
         text = "how often the largest weight falls on the least frequent word"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.base import Analysis, ScoredMean, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, RoleKind, RoleRule
 from headscope.model.attention import Band, Request, View
@@ -57,6 +57,10 @@ class RelativePosition(Analysis):
 
     def ask(self, view: View) -> dict[str, Request]:
         return {"weight": Band(WIDTH, over=view.tokens.texts)}
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        near = {offset: OFFSETS.index(offset) for _, _, offset in NEIGHBOURS}
+        yield ScoredMean("weight", self.weight, near)
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean attention to the token at this offset"

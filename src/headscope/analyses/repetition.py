@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from headscope._util.tensors import torch
-from headscope.analyses.base import Analysis, Inputs, analysis
+from headscope.analyses.base import Analysis, Inputs, ScoredMean, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import LENS, OURS, RoleKind, RoleRule
 from headscope.model import Batch
@@ -80,6 +80,9 @@ class Repetition(Analysis):
         group) over how many queries.
         """
         return view.once(self, lambda: places_of(view.tokens))
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        yield ScoredMean("weight", self.weight, {name: n for n, name in enumerate(PLACES)})
 
     def statistics(self) -> Iterator[Statistic]:
         half = len(PLACES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope._util.tensors import torch
-from headscope.analyses.base import Analysis, analysis
+from headscope.analyses.base import Analysis, ScoredMean, analysis
 from headscope.evidence import Mean, Statistic, Unit
 from headscope.evidence.role_rule import CLARK, OURS, RoleKind, RoleRule
 from headscope.model.attention import ANY, Mass, Request, View
@@ -68,6 +68,10 @@ class SpecialTokens(Analysis):
         roles = (keys.first, keys.separator, keys.stop, keys.punctuation, keys.other)
         groups = (queries.real, queries.separator, queries.real & ~queries.separator)
         return {"mass": Mass(torch.stack(roles, -1), over=torch.stack(groups, -1))}
+
+    def scored_means(self) -> Iterator[ScoredMean]:
+        keys = {name: place for place, name in enumerate(KEYS) if name in HEADLINES[QUERIES[0]]}
+        yield ScoredMean("mass", self.mass, keys, QUERIES[0])
 
     def statistics(self) -> Iterator[Statistic]:
         text = "mean attention to tokens of this role"

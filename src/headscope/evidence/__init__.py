@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from headscope.evidence.exemplars import Exemplar, Exemplars
     from headscope.evidence.head_table import BEST, HEADS, BestHead, HeadRow
     from headscope.evidence.interval import Estimate, estimate
+    from headscope.evidence.ranked_examples import (
+        Candidates,
+        RankedExample,
+        RankedExamples,
+        ShownText,
+    )
     from headscope.evidence.role_rule import RoleKind, RoleRule
     from headscope.evidence.shard_result import ShardResult
     from headscope.evidence.statistic import Null, Statistic, best_rows, crossfit, head_rows
@@ -23,6 +29,7 @@ __all__ = [
     "HEADS",
     "UNITS",
     "BestHead",
+    "Candidates",
     "Estimate",
     "Exemplar",
     "Exemplars",
@@ -31,9 +38,12 @@ __all__ = [
     "Layout",
     "Mean",
     "Null",
+    "RankedExample",
+    "RankedExamples",
     "RoleKind",
     "RoleRule",
     "ShardResult",
+    "ShownText",
     "Statistic",
     "Table",
     "Tally",
@@ -49,17 +59,21 @@ _MODULES = {
     "HEADS": "headscope.evidence.head_table",
     "UNITS": "headscope.evidence.unit",
     "BestHead": "headscope.evidence.head_table",
+    "Candidates": "headscope.evidence.ranked_examples",
     "Estimate": "headscope.evidence.interval",
     "Exemplar": "headscope.evidence.exemplars",
     "Exemplars": "headscope.evidence.exemplars",
     "HeadRow": "headscope.evidence.head_table",
     "Int32": "headscope.evidence.table",
     "Null": "headscope.evidence.statistic",
+    "RankedExample": "headscope.evidence.ranked_examples",
+    "RankedExamples": "headscope.evidence.ranked_examples",
     "RoleKind": "headscope.evidence.role_rule",
     "RoleRule": "headscope.evidence.role_rule",
     "Layout": "headscope.evidence.tally",
     "Mean": "headscope.evidence.tally",
     "ShardResult": "headscope.evidence.shard_result",
+    "ShownText": "headscope.evidence.ranked_examples",
     "Statistic": "headscope.evidence.statistic",
     "Table": "headscope.evidence.table",
     "Tally": "headscope.evidence.tally",

@@ -33,14 +33,18 @@ class MapRow:
 
 @dataclass(frozen=True)
 class ArcsRow:
-    """The predictions of a best head on one annotated text.
+    """What a head does on one text that was chosen by its score.
 
     Attributes:
         words: of the text that is looked at; queries: of the text that looks, if it is another.
+            Tokens where nothing is annotated.
         source: positions of the words from which links are predicted.
         gold: positions of the words that the annotation links each to.
         drawn: positions of the words that the head predicts (-1: none, or not displayed).
         right: whether the predictions agree with the annotation.
+        weight: of the predictions, where they are single weights; otherwise empty.
+        choice: `highest`, `typical` or `lowest`, among all texts that can be displayed.
+        score: of the head on this text, by which it was chosen.
     """
 
     corpus: str
@@ -59,6 +63,9 @@ class ArcsRow:
     drawn: list[Int32]
     right: list[bool]
     queries: list[str] = field(default_factory=list)
+    weight: list[float] = field(default_factory=list)
+    choice: str = ""
+    score: float | None = None
 
 
 MAPS = Table("maps", MapRow)

@@ -1,4 +1,4 @@
-"""The result of a shard: tallies, exemplars, counts, and columns with a row per example."""
+"""The result of a shard: tallies, examples, counts, and columns with a row per example."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.evidence.exemplars import Exemplar, Exemplars
+from headscope.evidence.ranked_examples import RankedExamples
 
 if TYPE_CHECKING:
     from headscope.evidence.tally import Tally
 
 
 class ShardResult:
-    """Tallies, exemplars, counts and columns by name; the results of two shards merge into one.
+    """Tallies, examples, counts and columns by name; the results of two shards merge into one.
 
     A column has a row per example, in the order of the shards, for what cannot be summed, such
     as the predictions that a bootstrap needs.
@@ -31,6 +32,7 @@ class ShardResult:
     def __init__(self) -> None:
         self.tallies: dict[str, Tally] = {}
         self.exemplars: dict[str, Exemplars] = {}
+        self.ranked: dict[str, RankedExamples] = {}
         self.counts: Counter[str] = Counter()
         self.columns: dict[str, NDArray[np.float64]] = {}
 
@@ -43,6 +45,8 @@ class ShardResult:
                 self.tallies[name] = tally
         for name, store in other.exemplars.items():
             self.exemplars.setdefault(name, Exemplars(store.size)).merge(store)
+        for name, examples in other.ranked.items():
+            self.ranked.setdefault(name, RankedExamples()).merge(examples)
         self.counts.update(other.counts)
         for name, column in other.columns.items():
             before = [self.columns[name]] if name in self.columns else []
@@ -62,7 +66,11 @@ class ShardResult:
                 arrays |= {keys[key]: array for key, array in exemplar.arrays.items()}
                 kept.append([exemplar.rank, exemplar.id, exemplar.record, keys])
             stores[name] = {"size": store.size, "kept": kept}
-        record = {"counts": dict(self.counts), "exemplars": stores}
+        ranked: dict[str, Any] = {}
+        for name, examples in self.ranked.items():
+            own, ranked[name] = examples.arrays(f"ranked {name}")
+            arrays |= own
+        record = {"counts": dict(self.counts), "exemplars": stores, "ranked": ranked}
         return arrays | {"record": np.array(json.dumps(record))}
 
     @classmethod
@@ -78,6 +86,8 @@ class ShardResult:
             for rank, example, text_record, keys in stored["kept"]:
                 own_arrays = {key: arrays[name] for key, name in keys.items()}
                 store.offer(Exemplar(rank, example, text_record, own_arrays))
+        for name, about in record["ranked"].items():
+            result.ranked[name] = RankedExamples.from_arrays(f"ranked {name}", arrays, about)
         for key, array in arrays.items():
             kind, _, name = key.partition(" ")
             if kind == "sums":

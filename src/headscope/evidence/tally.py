@@ -207,6 +207,10 @@ class _View(Protocol):
     def buckets(self) -> Tensor:
         """(example,)."""
 
+    @property
+    def pieces(self) -> Sequence[object]:
+        """The texts."""
+
 
 class Observation(Protocol):
     """What was seen at one site of a model on one batch."""
@@ -231,6 +235,8 @@ class Mean:
 
     Attributes:
         tally, baseline: sums and counts of both; without a baseline, None.
+        by_text: once asked for by `keep_texts`, the layer, the texts and their own means
+            (example, head, group) of everything that was added; NaN where a text counts nothing.
     """
 
     def __init__(
@@ -239,6 +245,11 @@ class Mean:
         self.layout = layout
         self.tally = Tally(layout, groups, heads)
         self.baseline = Tally(layout, groups, heads=1) if baseline else None
+        self.by_text: list[tuple[int, Sequence[object], NDArray[np.float32]]] | None = None
+
+    def keep_texts(self) -> None:
+        """Keep the mean of every text from now on, to choose examples by."""
+        self.by_text = []
 
     def add(
         self, seen: Observation, sums: Tensor, counts: Tensor, uniform: Tensor | None = None
@@ -253,6 +264,9 @@ class Mean:
         place, buckets = self.layout.number(seen.site), seen.view.buckets
         counts = counts.flatten(2)
         self.tally.add(place, sums.flatten(2), counts, buckets)
+        if self.by_text is not None:
+            means = (sums.flatten(2) / counts).masked_fill_(counts == 0, float("nan"))
+            self.by_text.append((place, seen.view.pieces, means.float().cpu().numpy()))
         if self.baseline is not None and uniform is not None:
             self.baseline.add(place, uniform.flatten(2), counts, buckets)
 
@@ -262,4 +276,5 @@ class Mean:
         part.layout = self.layout
         part.tally = self.tally.part(groups)
         part.baseline = None if self.baseline is None else self.baseline.part(groups)
+        part.by_text = None
         return part

@@ -13,6 +13,7 @@ from headscope.evidence import (
     BEST,
     HEADS,
     BestHead,
+    HeadRow,
     Layout,
     Statistic,
     Table,
@@ -80,19 +81,19 @@ class ResultBuilder:
         weights: str,
         *,
         layout: Layout | None = None,
-    ) -> list[BestHead]:
-        """Add numbers per head; returns the best heads.
+    ) -> tuple[list[HeadRow], list[BestHead]]:
+        """Add numbers per head; returns them, and the best heads.
 
         Args:
             about: what the analysis says of itself, in short and in detail.
             layout: of the tallies, where it is not that of the whole model.
         """
         place = (analysis, corpus, weights, layout or self.layout)
-        best = best_rows(statistics, *place)
-        self.add_rows(HEADS, head_rows(statistics, *place))
+        heads, best = head_rows(statistics, *place), best_rows(statistics, *place)
+        self.add_rows(HEADS, heads)
         self.add_rows(BEST, best)
         self.describe(analysis, about, statistics)
-        return best
+        return heads, best
 
     def describe(
         self, analysis: str, about: tuple[str, str], statistics: Sequence[Statistic]

@@ -19,9 +19,19 @@ from headscope.analyses._linking.facts import LinkFacts, LinkingOptions
 from headscope.analyses._linking.offsets import FIXED, best_fixed
 from headscope.analyses._linking.questions import ask
 from headscope.analyses.base import Analysis, Arc, Scene
-from headscope.corpus import Conventions, Example, Link, Pieces
-from headscope.corpus.display import display_rank
-from headscope.evidence import BestHead, Exemplar, Exemplars, Mean, Null, Statistic, Tally, Unit
+from headscope.corpus import Conventions, Example, Link, Pieces, stable_hash
+from headscope.corpus.display import MAX_WORDS
+from headscope.evidence import (
+    Candidates,
+    Mean,
+    Null,
+    RankedExample,
+    ShownText,
+    Statistic,
+    Tally,
+    Unit,
+)
+from headscope.evidence.ranked_examples import Number
 from headscope.model import Batch
 from headscope.model.attention import Largest, LargestFrom, Request, Seen, View
 
@@ -33,8 +43,6 @@ HEADLINES = {
     "column": "words looked at by what they are linked to",
     "head-row": "words that look at what is linked to them",
 }
-SHOWN = 3
-"""Example sentences per label."""
 
 
 class Linking(Analysis):
@@ -44,7 +52,6 @@ class Linking(Analysis):
     """
 
     options_type = LinkingOptions
-    example_statistic = "accuracy"
 
     @staticmethod
     @abstractmethod
@@ -74,20 +81,17 @@ class Linking(Analysis):
         self.hits = Mean(self.layout, size, baseline=False)
         self.matched = Mean(self.layout, size, baseline=False)
         self.spread = Tally(replace(self.layout, buckets=2), size)  # by half of the buckets
-        self._chosen: dict[int, Pieces] = {}
-        self._wanted: dict[str, list[int]] = {}
+        self._shown: dict[int, Pieces] = {}
         self._drawn: dict[int, list[NDArray[np.int16]]] = {}
+        self._gains: dict[int, list[NDArray[np.float32]]] = {}
 
-    def begin_shard(self, shard: list[Pieces]) -> None:
-        """Choose the texts of each label that rank lowest."""
-        order = sorted(shard, key=lambda pieces: (display_rank(pieces), pieces.example.id))
-        for pieces in order:
-            for label in {link.label for link in self.linked(pieces, self.options)}:
-                wanted = self._wanted.setdefault(label, [])
-                if len(wanted) < SHOWN:
-                    wanted.append(id(pieces))
-                    self._chosen[id(pieces)] = pieces
-        self._drawn = {key: [] for key in self._chosen}
+    def begin_examples(self, shard: list[Pieces]) -> None:
+        """Texts that have links and can be shown."""
+        fitting = [pieces for pieces in shard if len(pieces.words) <= MAX_WORDS]
+        linked = [pieces for pieces in fitting if self.linked(pieces, self.options)]
+        self._shown = {id(pieces): pieces for pieces in linked}
+        self._drawn = {key: [] for key in self._shown}
+        self._gains = {key: [] for key in self._shown}
 
     def ask(self, view: View) -> dict[str, Request]:
         if not len(self._cases(view)[0].query):
@@ -109,7 +113,9 @@ class Linking(Analysis):
         self.hits.add(seen, hits, counts)
         self.matched.add(seen, matched, counts)
         self.spread.add(seen.site.layer, spread, counts, halves)
-        self._keep(torch.stack([row, column], 1), view)
+        if self._shown:
+            expected = view.once((self, "expected"), lambda: self._expected(cases, counts))
+            self._keep(torch.stack([row, column], 1), hits - expected, view)
 
     def _cases(self, view: View) -> tuple[Cases, Tensor, Tensor]:
         """The questions of a batch, how many there are of each label, and halves of the data."""
@@ -123,62 +129,101 @@ class Linking(Analysis):
         counts = cases.sums(ones, len(batch.pieces), len(self.labels))
         return cases, counts, batch.buckets % 2
 
-    def _keep(self, choices: Tensor, view: View) -> None:
-        """Keep what every head of the layer draws on the chosen texts.
+    def _expected(self, cases: Cases, counts: Tensor) -> Tensor:
+        """(example, 1, direction and label) the hits of a choice by offsets alone; NaN where there
+        is no case.
+        """
+        chance = (cases.gold * cases.chance).sum(1, keepdim=True).clamp_max(1)
+        expected = cases.sums(chance, len(counts), len(self.labels))
+        return expected.masked_fill(counts == 0, float("nan"))
+
+    def _keep(self, choices: Tensor, gains: Tensor, view: View) -> None:
+        """Keep what every head of the layer draws on texts that can be shown, and its score.
 
         Args:
             choices: (example, row or column, head, unit)
+            gains: (example, head, direction and label) hits above what offsets alone would score.
         """
+        drawn, scores = choices.cpu().numpy(), gains.float().cpu().numpy()
         for example, pieces in enumerate(view.tokens.pieces):
-            if id(pieces) in self._chosen:
+            if id(pieces) in self._shown:
                 place = pieces.place
-                drawn = np.where(place >= 0, choices[example].cpu().numpy()[..., place], -1)
-                self._drawn[id(pieces)].append(pieces.words_at(drawn))
+                units = np.where(place >= 0, drawn[example][..., place], -1)
+                self._drawn[id(pieces)].append(pieces.words_at(units))
+                self._gains[id(pieces)].append(scores[example])
 
-    def exemplars(self) -> dict[str, Exemplars]:
-        stores = {}
-        for label, wanted in self._wanted.items():
-            store = stores[label] = Exemplars(SHOWN)
-            for key in wanted:
-                pieces = self._chosen[key]
-                links = [
-                    [link.source, link.target, link.label]
-                    for link in self.linked(pieces, self.options)
-                ]
-                record = {"words": list(pieces.words), "links": links}
-                drawn = np.concatenate(self._drawn[key], 1)  # (direction, head of all layers, word)
-                arrays = {"drawn": drawn.swapaxes(0, 1)}
-                store.offer(Exemplar(display_rank(pieces), pieces.example.id, record, arrays))
-        return stores
+    def candidates(self) -> Iterator[Candidates]:
+        """Texts by what a head finds in them beyond what offsets would: most are its hits on words
+        that stand far from their usual place, least its misses of those that stand there.
+        """
+        texts: tuple[list[ShownText], list[ShownText]] = ([], [])
+        gains = []
+        for key, pieces in self._shown.items():
+            if not self._drawn[key]:
+                continue
+            links = [[each.source, each.target, each.label] for each in self._links_of(pieces)]
+            record = {"words": list(pieces.words), "links": links}
+            drawn = np.concatenate(self._drawn[key], 1)  # (row or column, head of all layers, word)
+            name, rank = pieces.example.id, stable_hash(pieces.example.id)
+            for part, own in zip(texts, drawn, strict=True):
+                part.append(ShownText(name, rank, record, own))
+            gains.append(np.concatenate(self._gains[key]))  # (head of all layers, label)
+        if gains:
+            yield from self._scored(np.stack(gains), texts)
 
-    def example_groups(self, group: str | None) -> list[str]:
-        members = self.pooled[group or ""]
-        return [] if len(members) > len(self.labels) // 2 > 1 else members
+    def _links_of(self, pieces: Pieces) -> list[Link]:
+        return self.linked(pieces, self.options)
 
-    def render_example(self, exemplar: Exemplar, best: BestHead) -> Scene:
+    def _scored(
+        self, gains: NDArray[np.float32], texts: tuple[list[ShownText], list[ShownText]]
+    ) -> Iterator[Candidates]:
+        """The same texts for every relation that is reported, in every direction.
+
+        Args:
+            gains: (text, head, direction and label)
+            texts: with the choices of rows, and of columns.
+        """
+        names = list(self.labels)
+        for place, direction in enumerate(DIRECTIONS):
+            part = gains[..., place * len(names) : (place + 1) * len(names)]
+            for group in self._reported:
+                members = [names.index(label) for label in self.pooled[group]]
+                if len(members) > len(names) // 2 > 1:
+                    continue  # nearly all words: arcs on every word of a sentence tell nothing
+                some = part[..., members]
+                scores = np.nansum(some, -1)
+                scores[np.isnan(some).all(-1)] = np.nan
+                shown = texts[direction == "column"]
+                yield Candidates("accuracy", scores, shown, group, direction)
+
+    def render_example(self, example: RankedExample, number: Number) -> Scene:
         """The arcs of one relation, as the annotation has them and as the head draws them."""
-        members = self.pooled[best.group or ""]
-        links = [(s, t) for s, t, label in exemplar.record["links"] if label in members and t >= 0]
-        if best.direction == "head-row":
+        _, direction, group = number
+        members = self.pooled[group or ""]
+        links = [(s, t) for s, t, label in example.record["links"] if label in members and t >= 0]
+        if direction == "head-row":
             links = [(target, source) for source, target in links]
         gold: dict[int, list[int]] = defaultdict(list)
         for query, answer in links:
             gold[query].append(answer)
-        drawn = exemplar.arrays["drawn"][self.layout.places.index(best.place)]
-        choice = drawn[1 if best.direction == "column" else 0]
+        choice = example.drawn
         arcs = tuple(
             Arc(query, tuple(answers), int(choice[query]), int(choice[query]) in answers)
             for query, answers in sorted(gold.items())
         )
-        return Scene(exemplar.id, tuple(exemplar.record["words"]), arcs)
+        return Scene(example.id, tuple(example.record["words"]), arcs)
 
-    def statistics(self) -> Iterator[Statistic]:
-        labels = list(self.labels)
-        groups = [
+    @property
+    def _reported(self) -> list[str]:
+        """The groups that are frequent enough to be reported."""
+        return [
             name
             for name, members in self.pooled.items()
             if sum(self.facts.counts[label] for label in members) >= self.conventions.min_count
         ]
+
+    def statistics(self) -> Iterator[Statistic]:
+        labels, groups = list(self.labels), self._reported
         if not groups:
             return
         members = np.array(

@@ -125,7 +125,9 @@ class Lockstep:
         similarity = Similarity(
             Layout(BUCKETS, self.lead.model.layers, self.lead.model.heads, self.lead.model.uneven)
         )
-        watching = {role: Watching(each, shard) for role, each in self.passes.items()}
+        watching = {
+            role: Watching(each, shard, examples=False) for role, each in self.passes.items()
+        }
         watchers = {role: each.watchers for role, each in watching.items()}
         watchers[BASE].append(similarity.first)
         watchers[TUNED].append(similarity.second)

@@ -10,9 +10,10 @@ import numpy as np
 
 from headscope.analyses import Analysis, Inputs, describe_class
 from headscope.corpus import Pieces, bucket_of
-from headscope.evidence import BestHead, Exemplars, Layout, ShardResult
-from headscope.evidence.example_tables import ARCS, MAPS, ArcsRow, MapRow
+from headscope.evidence import Exemplars, Layout, ShardResult
+from headscope.evidence.example_tables import ARCS, MAPS, MapRow
 from headscope.experiments.scan import maps
+from headscope.experiments.scan.examples import Measured, example_rows
 from headscope.experiments.scan.passes import Pass
 from headscope.model.attention import Kind
 from headscope.runs import CorpusRecord, ResultBuilder, WindowsRecord
@@ -24,19 +25,22 @@ def add_pass(builder: ResultBuilder, each: Pass, result: ShardResult) -> None:
     """Add what a pass brought in."""
     place = (each.corpus.name, each.model.weights)
     analyses = each.restore(result, each.prefix)
+    every = []
     for analysis in analyses:
         statistics = list(analysis.statistics())
         about = describe_class(type(analysis))
         name = analysis.name
-        best = builder.add_statistics(name, about, statistics, *place, layout=each.layout)
+        heads, best = builder.add_statistics(name, about, statistics, *place, layout=each.layout)
+        examples = result.ranked[f"{each.prefix}{name}"]
+        every.append(Measured(analysis, heads, best, examples))
         for statistic in statistics:
             if not statistic.tally.counts.any():
                 left_out = builder.left_out.setdefault(each.corpus.name, {})
                 of = left_out_name(f"{statistic.name} of {name}", each.attention)
                 left_out[of] = NOTHING_TO_COUNT
-        builder.add_rows(ARCS, _arcs(analysis, best, result, each.prefix))
         rows = analysis.table_rows(*place)
         builder.add_declared(analysis.tables, (_of_kind(row, each.attention) for row in rows))
+    builder.add_rows(ARCS, example_rows(every, each.layout))
     add_corpus(builder, each, place[1], result, analyses, prefix=each.prefix)
 
 
@@ -134,33 +138,3 @@ def _maps(
                 exemplar.record.get("queries"),
                 attention=layout.attention,
             )
-
-
-def _arcs(
-    analysis: Analysis, best: list[BestHead], result: ShardResult, prefix: str
-) -> Iterator[ArcsRow]:
-    """What the best heads of an analysis do on the examples of their group."""
-    for row in best:
-        if row.statistic != analysis.example_statistic:
-            continue
-        for name in analysis.example_groups(row.group):
-            for exemplar in result.exemplars.get(f"{prefix}{analysis.name} {name}", ()):
-                scene = analysis.render_example(exemplar, row)
-                yield ArcsRow(
-                    corpus=row.corpus,
-                    weights=row.weights,
-                    analysis=row.analysis,
-                    statistic=row.statistic,
-                    group=row.group,
-                    direction=row.direction,
-                    attention=row.attention,
-                    layer=row.layer,
-                    head=row.head,
-                    example=scene.example,
-                    words=list(scene.words),
-                    queries=list(scene.queries),
-                    source=[arc.source for arc in scene.arcs],
-                    gold=[list(arc.gold) for arc in scene.arcs],
-                    drawn=[arc.drawn for arc in scene.arcs],
-                    right=[arc.right for arc in scene.arcs],
-                )

@@ -23,13 +23,15 @@ from headscope.corpus import (
     plan_batches,
 )
 from headscope.errors import InputError
-from headscope.evidence import Layout, ShardResult
+from headscope.evidence import Layout, RankedExamples, ShardResult
 from headscope.experiments._shared.layouts import layout_of
+from headscope.experiments.scan.examples import StrongestLinks, scored_by_means
 from headscope.experiments.scan.maps import MAPS, Maps
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, WorkItems, map_parallel, replicas_of
 from headscope.model.attention import Kind, Watcher, of_kind
 
+RANDOM = "random"
 SAMPLE = 8
 """Texts that are tried to tell how long a pass will take."""
 
@@ -199,7 +201,9 @@ class Together:
     def _read(self, model: Model, batches: WorkItems[list[Pieces]]) -> ShardResult:
         """Watch a model read some batches."""
         shard = [pieces for texts in batches.items for pieces in texts]
-        watching = [Watching(each, shard) for each in self.passes]
+        watching = [
+            Watching(each, shard, examples=each.model.weights != RANDOM) for each in self.passes
+        ]
         watchers = [watcher for some in watching for watcher in some.watchers]
         weighted = self.lead.settings.norm_weighted
         with model.watch(*watchers, norm_weighted=weighted) as tap:
@@ -238,29 +242,44 @@ def together(passes: Iterable[Pass]) -> list[Together]:
 
 
 class Watching:
-    """The analyses of a pass at work on one shard."""
+    """The analyses of a pass at work on one shard.
 
-    def __init__(self, each: Pass, shard: list[Pieces]) -> None:
+    Args:
+        examples: whether to choose texts on which heads can be shown at work.
+    """
+
+    def __init__(self, each: Pass, shard: list[Pieces], *, examples: bool = True) -> None:
         texts = sides_of(shard, each.attention)
         self.model, self.analyses, self.maps = each.model, each.start(), Maps(texts)
         self.attention = each.attention
+        self.scored = {one.name: list(one.scored_means()) for one in self.analyses if examples}
+        self.links = StrongestLinks(texts) if any(self.scored.values()) else None
         for analysis in self.analyses:
+            for scored in self.scored.get(analysis.name, ()):
+                scored.mean.keep_texts()
             analysis.begin_shard(texts)
+            if examples:
+                analysis.begin_examples(texts)
 
     @property
     def watchers(self) -> list[Watcher]:
         """All who ask for something."""
         every: list[Watcher] = [*self.analyses, self.maps]
+        every += [] if self.links is None else [self.links]
         return [of_kind(one, self.attention) for one in every]
 
     def collect(self, prefix: str = "") -> ShardResult:
-        """Collect the tallies and exemplars of all analyses; `prefix` starts every name."""
+        """Collect the tallies and examples of all analyses; `prefix` starts every name."""
         result = ShardResult()
+        texts = {} if self.links is None else self.links.texts(self.model.tokens)
         for one in self.analyses:
             named = {f"{prefix}{one.name} {key}": tally for key, tally in one.tallies.items()}
             result.tallies |= named
             for group, store in one.exemplars().items():
                 result.exemplars[f"{prefix}{one.name} {group}"] = store
+            ranked = result.ranked[f"{prefix}{one.name}"] = RankedExamples()
+            ranked.offer([*one.candidates()])
+            ranked.offer([*scored_by_means(self.scored.get(one.name, ()), texts, one.layout)])
         result.exemplars[f"{prefix}{MAPS}"] = self.maps.finish(self.model.tokens)
         return result
 

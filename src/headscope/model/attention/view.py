@@ -14,6 +14,8 @@ from headscope.model.batch import Batch
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headscope.corpus import Pieces
+
 Result = TypeVar("Result")
 ALL = slice(None)
 
@@ -150,6 +152,11 @@ class View:
         if self.queries is not self.keys:
             raise TypeError("cross-attention has two texts: use view.queries or view.keys")
         return self.queries
+
+    @property
+    def pieces(self) -> tuple[Pieces, ...]:
+        """The texts that are looked at."""
+        return self.keys.pieces
 
     @property
     def buckets(self) -> Tensor:
