@@ -1,7 +1,7 @@
 /** All heads at a glance: layers by heads, coloured by role; below it a panel on the one pointed at. */
-import { type Data, mapOf, roleOf, shapeOf, type View } from "./data";
+import { type Data, mapOf, type Other, type Role, roleOf, shapeOf, type Text, type View } from "./data";
 import { el, svg } from "./dom";
-import { interval } from "./interval";
+import { interval, intervalPlot } from "./interval";
 import { thumbnail } from "./map";
 
 const SIGNS: Record<string, string> = {
@@ -29,11 +29,28 @@ export const link = (head: string): string => head.replace(" ", "-");
 
 /** The strongest evidence on a head, a line each. */
 export function evidence(view: View, head: string, most = 99): HTMLElement[] {
-  return view.roles.filter((role) => role.head === head).slice(0, most).map((role) =>
-    el("div", { class: `line kind-${role.kind}` },
-      el("span", { class: "what" }, role.title),
-      interval(role),
-      el("span", { class: "number" }, role.text)));
+  return view.roles.filter((role) => role.head === head).slice(0, most).map(evidenceLine);
+}
+
+export const evidenceLine = (role: Role): HTMLElement =>
+  el("div", { class: `line kind-${role.kind}` },
+    el("span", { class: "what" }, role.title), interval(role), el("span", { class: "number" }, role.text));
+
+/** A number that another run gave of a head, as a line of evidence. */
+export function otherLine(other: Other, head: string): HTMLElement {
+  const row = other.rows[head];
+  const [value, low, high, , sure, from, to] = row;
+  const says = `${row[7]} ${row[8]}`;
+  return el("div", { class: "line kind-shape", title: other.about }, el("span", { class: "what" }, other.title),
+    intervalPlot([value, low, high, other.line, sure, from, to], says), el("span", { class: "number" }, says));
+}
+
+/** A disc whose area is the distance from the line: filled if it can be told from it. */
+function size(row: Other["rows"][string], line: number, most: number): HTMLElement {
+  const share = Math.sqrt(Math.abs(row[0] - line) / (most || 1));
+  const disc = el("span", { class: `size${row[4] ? " sure" : ""}` }, row[4] ? (row[0] < line ? "−" : "+") : "");
+  disc.style.setProperty("--size", `${Math.max(4, 26 * share).toFixed(1)}px`);
+  return disc;
 }
 
 export class Board {
@@ -42,6 +59,7 @@ export class Board {
   private readonly peek = el("div", { class: "peek", "aria-live": "polite" });
   private readonly cells = new Map<string, HTMLAnchorElement>();
   private maps = false;
+  private other: Other | undefined;
 
   constructor(private readonly data: Data, private readonly view: View) {
     const widest = Math.max(...view.layers);
@@ -56,7 +74,7 @@ export class Board {
       for (let head = heads; head < widest; head++) this.grid.append(el("span"));
     });
     this.grid.addEventListener("keydown", (event) => this.walk(event));
-    const buttons = view.texts.length ? [this.switcher()] : [];
+    const buttons = view.texts.length || view.others.length ? [this.switcher()] : [];
     this.element.append(...buttons, el("div", { class: "scroll", tabindex: 0 }, this.grid), this.legend(), this.peek);
     const first = view.findings[0]?.head ?? view.heads[0];
     if (first) this.show(first);
@@ -86,7 +104,8 @@ export class Board {
   private show(head: string): void {
     for (const [name, cell] of this.cells) cell.classList.toggle("shown", name === head);
     const lines = evidence(this.view, head, 3);
-    const more = (this.view.lines[head] ?? []).slice(0, 2).map((line) => el("p", { class: "fine" }, line));
+    const others = this.other ? [this.other] : this.view.others.slice(0, 1);
+    const more = others.filter((one) => one.rows[head]).map((one) => otherLine(one, head));
     this.peek.replaceChildren(
       el("div", { class: "peek-title" }, chip(this.view, head),
         el("b", {}, roleOf(this.view, head)?.title ?? "no role known"),
@@ -106,33 +125,48 @@ export class Board {
     }
   }
 
+  /** What the cells show: roles, maps of a text, or a number that another run gave. */
   private switcher(): HTMLElement {
     const text = el("select", { "aria-label": "text" }, ...this.view.texts.map((one, i) =>
       el("option", { value: i }, one.tokens.join(" ").slice(0, 60))));
+    const about = el("p", { class: "fine about" });
     text.hidden = true;
-    const paint = () => {
-      const shown = this.view.texts[Number(text.value)];
-      for (const [head, cell] of this.cells) {
-        cell.querySelector("canvas")?.remove();
-        const map = this.maps && shown ? mapOf(this.data, this.view, shown, head) : null;
-        if (map) cell.append(thumbnail(map, shown.tokens.length, cell));
-      }
-      this.grid.classList.toggle("with-maps", this.maps);
+    const choose = (shown: number) => {
+      this.maps = shown === 1;
+      text.hidden = !this.maps;
+      buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === shown)));
+      more.value = shown > 1 ? String(shown) : "";
+      more.classList.toggle("on", shown > 1);
+      const other = this.view.others[shown - 2];
+      about.textContent = other?.about ?? "";
+      this.paint(this.maps ? this.view.texts[Number(text.value)] : undefined, other);
     };
-    const choose = (maps: boolean) => {
-      this.maps = maps;
-      text.hidden = !maps;
-      buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(maps === (i === 1))));
-      paint();
-    };
-    const buttons = ["Roles", "Maps"].map((name, i) => {
+    const buttons = (this.view.texts.length ? ["Roles", "Maps"] : ["Roles"]).map((name, i) => {
       const button = el("button", { type: "button", "aria-pressed": String(i === 0) }, name);
-      button.addEventListener("click", () => choose(i === 1));
+      button.addEventListener("click", () => choose(i));
       return button;
     });
-    text.addEventListener("change", paint);
-    if (!this.view.roles.length) requestAnimationFrame(() => choose(true)); // nothing but maps to show
-    return el("div", { class: "controls" }, el("div", { class: "segments" }, ...buttons), text);
+    const more = el("select", { "aria-label": "another number of every head" }, el("option", { value: "" }, "Another number …"),
+      ...this.view.others.map((one, i) => el("option", { value: i + 2 }, one.title)));
+    more.hidden = !this.view.others.length;
+    more.addEventListener("change", () => choose(Number(more.value)));
+    text.addEventListener("change", () => choose(1));
+    if (!this.view.roles.length && this.view.texts.length) requestAnimationFrame(() => choose(1)); // nothing but maps to show
+    return el("div", {}, el("div", { class: "controls" }, el("div", { class: "segments" }, ...buttons), more, text), about);
+  }
+
+  private paint(text: Text | undefined, other: Other | undefined): void {
+    const most = other ? Math.max(...Object.values(other.rows).map((row) => Math.abs(row[0] - other.line))) : 1;
+    for (const [head, cell] of this.cells) {
+      cell.querySelector("canvas, .size")?.remove();
+      const map = text ? mapOf(this.data, this.view, text, head) : null;
+      if (map) cell.append(thumbnail(map, text!.tokens.length, cell));
+      const row = other?.rows[head];
+      if (row) cell.append(size(row, other!.line, most));
+    }
+    this.grid.classList.toggle("with-maps", text !== undefined);
+    this.grid.classList.toggle("with-sizes", other !== undefined);
+    this.other = other;
   }
 
   private legend(): HTMLElement {
@@ -143,7 +177,10 @@ export class Board {
     }
     const names: Record<string, string> = { shape: "shape only", none: "no role" };
     const order = ["syntax", "coreference", "frames", "links", "alignment", "words", "repetition", "position", "resting", "shape", "none"];
-    return el("div", { class: "legend" }, ...order.filter((kind) => counts.has(kind)).map((kind) => {
+    const signs = Object.keys(SIGNS).filter((shape) => this.view.roles.some((role) => role.role === shape));
+    const shapes = el("p", { class: "fine signs" }, "A word is a head's most telling role, a sign the shape of its maps: ",
+      ...signs.flatMap((shape) => [sign(shape), ` ${shape} `]));
+    return el("div", {}, el("div", { class: "legend" }, ...order.filter((kind) => counts.has(kind)).map((kind) => {
       const button = el("button", { type: "button", class: `kind-${kind}`, "aria-pressed": "false" },
         el("span", { class: "swatch" }), names[kind] ?? kind, el("small", {}, String(counts.get(kind))));
       button.addEventListener("click", () => {
@@ -153,6 +190,6 @@ export class Board {
         this.dim((head) => !on || (roleOf(this.view, head)?.kind ?? "none") === kind);
       });
       return button;
-    }));
+    })), ...(signs.length ? [shapes] : []));
   }
 }

@@ -1,23 +1,22 @@
 /** The report: one file with several pages. The address says which one is shown (#L2.H8, #overview). */
 import { chip } from "./board";
-import { type Data, readCharts, readViews, type View } from "./data";
+import type { Board } from "./board";
+import { type Chart, chart } from "./charts";
+import { type Data, once, readViews, roleOf, unpackJson, type View } from "./data";
 import { el, find } from "./dom";
+import { glance } from "./glance";
 import { headPage } from "./head_page";
 import { headsTable, matching } from "./heads_table";
 import { overview } from "./overview";
+import { drawPlots, toggleExamples } from "./tables";
 import { valueBoard } from "./value_board";
-import type { Board } from "./board";
-
-declare const vegaEmbed: (place: Element, spec: object, options: object) => Promise<{ view: VegaView }>;
-interface VegaView { addEventListener(kind: string, handle: (event: unknown, item?: { datum?: Datum }) => void): void }
-interface Datum { layer?: number; head?: number; name?: string }
 
 const WIDE = matchMedia("(min-width: 900px)");
 
 class Report {
   private current = 0;
   private board: Board | null = null;
-  private charts: Promise<object[]> | null = null;
+  private readonly charts = once(() => unpackJson<Chart[]>("charts"));
   private readonly seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
@@ -35,6 +34,8 @@ class Report {
     window.addEventListener("hashchange", () => this.route());
     window.addEventListener("beforeprint", () => this.drawAll());
     document.addEventListener("click", (event) => {
+      const see = (event.target as Element).closest<HTMLElement>("button[data-examples]");
+      if (see) void toggleExamples(see, this.data, this.current);
       const named = (event.target as Element).closest<HTMLElement>("button[data-head]");
       if (named) location.hash = named.dataset.head!.replace(" ", "-");
     });
@@ -45,7 +46,7 @@ class Report {
         find<HTMLInputElement>("#search")?.focus();
       }
     });
-    document.querySelectorAll("[data-chart]").forEach((place) => this.seen.observe(place));
+    document.querySelectorAll("[data-chart], [data-glance]").forEach((place) => this.seen.observe(place));
     this.search();
     this.choose(0);
     this.route();
@@ -94,6 +95,8 @@ class Report {
     if (owner && Number(owner.dataset.view) !== this.current) this.choose(Number(owner.dataset.view));
     if (isHead && view) find("#head-page")!.replaceChildren(headPage(this.data, view, name));
     document.querySelectorAll<HTMLElement>("[data-page]").forEach((one) => { one.hidden = one !== page; });
+    if (page) drawPlots(page);
+    if (page && view) this.colourNames(page, view);
     document.querySelectorAll("nav a").forEach((one) => {
       const here = one.getAttribute("href") === `#${isHead ? "overview" : page?.id}`;
       if (here) one.setAttribute("aria-current", "page");
@@ -106,6 +109,15 @@ class Report {
     find("main")?.focus({ preventScroll: true });
   }
 
+  /** The names of heads in tables, on the colours of their roles. */
+  private colourNames(page: HTMLElement, view: View): void {
+    page.querySelectorAll<HTMLElement>("button.head").forEach((button) => {
+      if (view.heads.includes(button.dataset.head!)) {
+        button.className = `head chip kind-${roleOf(view, button.dataset.head!)?.kind ?? "none"}`;
+      }
+    });
+  }
+
   private async draw(place: HTMLElement): Promise<void> {
     const title = place.dataset.numbers;
     if (title !== undefined) {
@@ -113,20 +125,18 @@ class Report {
       if (numbers && this.view) place.replaceChildren(valueBoard(this.view, numbers));
       return;
     }
-    this.charts ??= readCharts();
-    const spec = (await this.charts)[Number(place.dataset.chart)];
-    const made = await vegaEmbed(place, spec, { actions: false, ast: true, renderer: "svg" });
-    made.view.addEventListener("click", (_, item) => {
-      const datum = item?.datum;
-      if (datum && Number.isInteger(datum.layer) && Number.isInteger(datum.head)) {
-        location.hash = (datum.name ?? `L${datum.layer}.H${datum.head}`).replace(" ", "-");
-      }
-    });
+    if (place.dataset.glance !== undefined) {
+      place.replaceChildren(glance(place.dataset.glance));
+      return;
+    }
+    const shown = (await this.charts())[Number(place.dataset.chart)];
+    place.replaceChildren(chart(shown, this.data.maps, place));
   }
 
   /** For paper: every section with its charts. */
   private drawAll(): void {
-    document.querySelectorAll<HTMLElement>("[data-chart], [data-numbers]").forEach((place) => {
+    drawPlots(document);
+    document.querySelectorAll<HTMLElement>("[data-chart], [data-glance], [data-numbers]").forEach((place) => {
       this.seen.unobserve(place);
       if (!place.childElementCount) void this.draw(place);
     });

@@ -1,14 +1,17 @@
 /** The same in a notebook (anywidget): the board of heads, and one head large. No address, no network. */
-import { type Data, inflate, type View } from "./data";
+import { type Data, type Examples, inflate, once, type View } from "./data";
 import { el } from "./dom";
 import { headPage } from "./head_page";
 import { overview } from "./overview";
+import { toggleExamples } from "./tables";
 
 interface Model { get(name: string): string }
 
 async function unpack(model: Model): Promise<Data> {
   const [views, maps] = await Promise.all([inflate(model.get("views")), inflate(model.get("maps"))]);
-  return { views: JSON.parse(new TextDecoder().decode(views)), charts: [], maps: new Uint8Array(maps) };
+  const read = (packed: ArrayBuffer) => JSON.parse(new TextDecoder().decode(packed));
+  const examples = once(async () => read(await inflate(model.get("examples"))) as Examples[]);
+  return { views: read(views), maps: new Uint8Array(maps), examples };
 }
 
 async function render({ model, el: place }: { model: Model; el: HTMLElement }): Promise<void> {
@@ -26,6 +29,8 @@ async function render({ model, el: place }: { model: Model; el: HTMLElement }): 
   };
   select.addEventListener("change", home);
   place.addEventListener("click", (event) => {
+    const see = (event.target as Element).closest<HTMLElement>("button[data-examples]");
+    if (see) void toggleExamples(see, data, data.views.indexOf(view()));
     const anchor = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
     if (!anchor) return;
     event.preventDefault(); // the notebook's address is not ours

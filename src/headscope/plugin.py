@@ -71,7 +71,8 @@ if TYPE_CHECKING:
         Visible,
         Watcher,
     )
-    from headscope.report.charts import Chart, datum, head_datum, heat_map
+    from headscope.report.charts import Chart, datum, head_datum, head_map
+    from headscope.report.drawings import heat_map
     from headscope.report.sections import (
         Cell,
         Section,
@@ -173,6 +174,7 @@ __all__ = [
     "describe_class",
     "disable",
     "head_datum",
+    "head_map",
     "heat_map",
     "load",
     "option",
@@ -199,7 +201,8 @@ _NAMES = {
     "model": "Adapter Batch Model Route Top disable load",
     "model.attention": "ANY SELF At Band Best Block Entropy Kind Largest LargestFrom MapWatcher "
     "Mass Norms Received Request Rows Seen Site View Visible Watcher",
-    "report.charts": "Chart datum head_datum heat_map",
+    "report.charts": "Chart datum head_datum head_map",
+    "report.drawings": "heat_map",
     "report.sections": "Cell Section analysis_section card_lines run_sections summary_lines",
     "runs": "DataRecord ModelRecord ResultBuilder RunFolder RunResults Study TaskRecord",
     "tasks": "Case CaseBatch Task",

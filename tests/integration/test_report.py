@@ -33,7 +33,8 @@ from headscope.experiments.look import look
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, wrap
-from headscope.report.charts import head_datum, heat_map, spec
+from headscope.report.charts import head_datum
+from headscope.report.drawings import heat_map, spec
 from headscope.report.page import write_report
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults

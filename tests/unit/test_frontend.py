@@ -15,8 +15,10 @@ ROOT = Path(__file__).parents[2]
 )
 def test_what_is_built_is_up_to_date(name: str) -> None:
     sha = hashlib.sha256()
-    for path in sorted((ROOT / "frontend" / "src").iterdir()):
-        sha.update(path.name.encode() + path.read_bytes())
+    for folder in ("src", "fonts"):
+        for path in sorted((ROOT / "frontend" / folder).iterdir()):
+            if path.is_file():
+                sha.update(path.name.encode() + path.read_bytes())
     built = ROOT / "src" / "headscope" / "report" / "static" / name
     first = built.read_text(encoding="utf-8").partition("*/")[0]
     assert sha.hexdigest() in first, "the sources have changed: make frontend"

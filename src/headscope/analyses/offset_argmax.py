@@ -20,6 +20,14 @@ HEADLINES = {
 }
 
 
+PLACES = {one: f"the token at {one}" for one in OFFSETS} | {
+    "-1": "the token before",
+    "0": "the token itself",
+    "+1": "the token after",
+}
+"""Offsets in words."""
+
+
 @analysis("offset_argmax")
 class OffsetArgmax(Analysis):
     """How often the largest weight of a row, specials left out, falls on the token so many
@@ -39,7 +47,8 @@ class OffsetArgmax(Analysis):
             VOITA,
             rank=60,
             kind=RoleKind.POSITION,
-            titles={"": "looks most at the token at {group}"},
+            titles={"": "looks most at {group}"},
+            group_words=PLACES,
             mark="{group}",
         ),
     )

@@ -45,7 +45,7 @@ def explorer_page(models: list[dict[str, str]], runs: list[RunResults]) -> str:
         environment()
         .get_template("explorer.html")
         .render(
-            policy=f"{policy([script])}; connect-src 'self'; form-action 'none'",
+            policy=f"{policy(script)}; connect-src 'self'; form-action 'none'",
             style=asset("report.css"),
             script=script,
             start=packed,

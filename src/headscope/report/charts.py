@@ -1,52 +1,73 @@
-"""The charts of the report, made once in one grammar: they serve the page, the PNG and the SVG."""
+"""Charts: data and a drawing. The page draws the common kinds by itself, files have all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
-import altair as alt
+import vl_convert
 
 from headscope._util.naming import SELF, head_name
 from headscope.evidence import HeadRow, Unit
+from headscope.evidence.example_tables import MapRow
+from headscope.report.drawings import (
+    Datum,
+    Drawing,
+    heat_map,
+    label_marks,
+    layer_curve,
+    map_chart,
+    map_rows,
+    profile,
+    spec,
+)
 
-Datum: TypeAlias = dict[str, Any]
-"""A row of a chart's data, as Vega-Lite reads it: JSON."""
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-"""Okabe and Ito's palette: colour-blind readers can tell its colours apart."""
-RAMP = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]
-"""One hue, white to dark: more ink, more attention; also in grey and on paper."""
-AROUND = ["#d55e00", "#ffffff", "#08306b"]
-"""For differences: white is none."""
-POINTS = "format(100 * datum.value, '+.2~r')"
-
-Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart
-HEADS, LAYERS = alt.NamedData(name="heads"), alt.NamedData(name="layers")
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Chart:
     """A chart with its data, a name for its file and a sentence on how to read it.
 
-    The data stand beside the drawing: Altair would check each. A page draws a `headline` itself.
+    The data stand beside the drawing: Altair would check each.
+
+    Attributes:
+        drawing: Vega-Lite, or what makes it when a file is written.
+        headline: the number of a view that it shows, which the page draws from the view's data.
+        text_map: the map of a head on a text that it shows, which the page draws.
+        page: what the page draws it from, if it is of a kind that the page knows.
     """
 
     name: str
     title: str
     caption: str
-    drawing: Drawing
+    drawing: Drawing | Callable[[], Drawing]
     heads: list[Datum] = field(default_factory=list)
     layers: list[Datum] = field(default_factory=list)
     wide: bool = False
     other: dict[str, list[Datum]] = field(default_factory=dict)
     headline: str = ""
+    text_map: MapRow | None = None
+    page: Callable[[], Json] | None = None
 
     def spec(self) -> dict[str, Any]:
         """The chart as Vega-Lite."""
         data = {"heads": self.heads, "layers": self.layers} | self.other
         kept = {name: rows for name, rows in data.items() if rows}
-        return spec(self.drawing) | {"datasets": kept}
+        drawing = self.drawing if isinstance(self.drawing, Drawing) else self.drawing()
+        return spec(drawing) | {"datasets": kept}
+
+    def svg(self, **top: object) -> str:
+        """The chart as SVG, whose marks say in `aria-label` what a pointer would be shown.
+
+        Args:
+            top: of the Vega-Lite, such as a background.
+        """
+        drawn = self.spec() | top
+        label_marks(drawn)
+        return str(vl_convert.vegalite_to_svg(drawn))
 
 
 def datum(
@@ -69,262 +90,122 @@ def head_datum(row: HeadRow, **extra: object) -> Datum:
     return datum(*place, **evidence | {"group": row.group} | extra)
 
 
-def _tooltip(unit: Unit) -> list[alt.Tooltip]:
-    style = unit.chart_format
-    return [
-        alt.Tooltip("name:N", title="head"),
-        alt.Tooltip("value:Q", title="value", format=style),
-        alt.Tooltip("low:Q", title="from", format=style),
-        alt.Tooltip("high:Q", title="to", format=style),
-        alt.Tooltip("baseline:Q", title="baseline", format=style),
-        alt.Tooltip("n:Q", title="observations", format=","),
-    ]
+def head_map(
+    name: str, title: str, caption: str, rows: list[Datum], unit: Unit, *, headline: str = ""
+) -> Chart:
+    """A number of every head: the more ink, the more of it.
 
-
-def _axis(unit: Unit) -> alt.Axis:
-    if unit.percent and unit.signed:
-        return alt.Axis(labelExpr=POINTS)
-    return alt.Axis(format=unit.axis_format)
-
-
-def _ink(rows: Sequence[Datum], unit: Unit) -> alt.Color:
-    """The colour of a value. Shares have one scale in all charts, so that charts compare; theirs
-    and that of differences follow the square root, so that small ones can be seen.
+    Args:
+        rows: made by `datum`.
+        headline: the number of the view that it shows, where it is one.
     """
-    if unit.signed:  # around 0: blue above, orange below
-        reach = max((abs(row["value"]) for row in rows), default=0) or 1.0
-        return alt.Color(
-            "value:Q",
-            scale=alt.Scale(
-                range=AROUND, domain=[-reach, 0, reach], type="sqrt", interpolate="rgb"
-            ),
-            legend=alt.Legend(
-                title=unit.axis,
-                gradientLength=110,
-                values=[-reach, -reach / 4, 0, reach / 4, reach],
-                labelExpr=POINTS if unit.percent else "format(datum.value, '+.2~r')",
-            ),
-        )
-    share = unit.bounded
-    top = 1.0 if share else max((row["value"] for row in rows), default=1.0)
-    return alt.Color(
-        "value:Q",
-        scale=alt.Scale(
-            range=RAMP, domain=[0, top], type="sqrt" if share else "linear", interpolate="rgb"
-        ),
-        legend=alt.Legend(
-            title=unit.axis,
-            format="%" if share else ".2~r",
-            gradientLength=110,
-            values=[0, 0.05, 0.25, 0.5, 1] if share else alt.Undefined,
-        ),
-    )
+    drawing = partial(heat_map, rows, unit)
+    page = None if headline else partial(_board_data, rows, unit)
+    return Chart(name, title, caption, drawing, rows, headline=headline, page=page)
 
 
-def heat_map(rows: Sequence[Datum], unit: Unit) -> Drawing:
-    """Layer by head: how dark a cell is says how large the value is."""
-    drawing: Drawing = (
-        alt.Chart(HEADS)
-        .mark_rect(stroke="#ddd", strokeWidth=0.5, cursor="pointer")
-        .encode(
-            x=alt.X("head:O", title="head", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("layer:O", title="layer"),
-            color=_ink(rows, unit),
-            tooltip=_tooltip(unit),
-        )
-        .properties(width=250, height=22 * len({row["layer"] for row in rows}))
-    )
-    return drawing
-
-
-def similarity_map(rows: Sequence[Datum]) -> Drawing:
-    """Layer by head: the darker, the less alike."""
-    lowest = min(row["value"] for row in rows)
-    colour = alt.Color(
-        "value:Q",
-        scale=alt.Scale(range=RAMP[::-1], domain=[min(lowest, 0.99), 1], interpolate="rgb"),
-        legend=alt.Legend(title="cosine", format=".2f", gradientLength=110),
-    )
-    return heat_map(rows, Unit.COSINE).encode(color=colour)
-
-
-def layer_bars(unit: Unit) -> Drawing:
-    """A bar a layer, with its interval."""
-    x = alt.X("layer:O", title="layer off", axis=alt.Axis(labelAngle=0))
-    title = f"gain ({unit.axis})"
-    colour = alt.condition("datum.value > 0", alt.value(AROUND[2]), alt.value(AROUND[0]))
-    bars = alt.Chart(LAYERS).encode(x=x, tooltip=_tooltip(unit))
-    y = alt.Y("value:Q", title=title, axis=_axis(unit))
-    whole = bars.mark_bar(size=14, opacity=0.75).encode(y=y, color=colour)
-    lines = bars.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
-    return alt.layer(whole, lines).properties(width=300, height=220)
-
-
-def layer_parts(names: list[str]) -> Drawing:
-    """Bars a layer, one for each part of a whole; parts may be negative."""
-    drawing: Drawing = (
-        alt.Chart(alt.NamedData(name="parts"))
-        .mark_bar()
-        .encode(
-            x=alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0)),
-            xOffset=alt.XOffset("part:N", sort=names),
-            y=alt.Y("value:Q", title="share of the score", axis=alt.Axis(format="%")),
-            color=alt.Color(
-                "part:N",
-                sort=names,
-                scale=alt.Scale(domain=names, range=COLOURS),
-                legend=alt.Legend(title=None, orient="top"),
-            ),
-            tooltip=["layer:O", "part:N", alt.Tooltip("value:Q", format=".1%")],
-        )
-        .properties(width=300, height=220)
-    )
-    return drawing
-
-
-def gain_of(metric: str) -> str:
-    """What an axis of effects is called."""
-    return f"gain of {metric} when off"
-
-
-def scatter(field: str, title: str, up: str) -> Drawing:
-    """Heads: some number of theirs, and another, their `effect`."""
-    drawing: Drawing = (
-        alt.Chart(HEADS)
-        .mark_point(filled=True, size=50, opacity=0.7, cursor="pointer")
-        .encode(
-            x=alt.X(f"{field}:Q", title=title, axis=alt.Axis(format=".3~g", tickCount=6)),
-            y=alt.Y("effect:Q", title=up),
-            color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), title="layer"),
-            tooltip=[
-                alt.Tooltip("name:N", title="head"),
-                alt.Tooltip(f"{field}:Q", format=".3~g"),
-                alt.Tooltip("effect:Q", format="+.4f"),
-            ],
-        )
-        .properties(width=240, height=240)
-    )
-    return drawing
-
-
-def layer_curve(names: list[str], unit: Unit, intervals: bool, *, baseline: bool = True) -> Drawing:
+def by_layer(
+    name: str,
+    title: str,
+    caption: str,
+    series: list[str],
+    unit: Unit,
+    *,
+    heads: list[Datum],
+    layers: list[Datum],
+    baseline: bool = True,
+) -> Chart:
     """Heads as points, the mean of each layer as a line, the baseline dashed (Clark's figures).
 
     Args:
-        names: the values of the rows' `series`: what is drawn in which colour.
-        intervals: whether the rows have any to draw.
-        baseline: whether they have one; if not, the scale need not begin at 0.
+        series: the values of the rows' `series`: what is drawn in which colour.
+        heads, layers: rows, made by `head_datum`.
+        baseline: whether rows have one; if not, the scale need not begin at 0.
     """
-    colour = alt.Color(
-        "series:N",
-        sort=names,
-        scale=alt.Scale(domain=names, range=COLOURS[: len(names)]),
-        legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=300),
-    )
-    shape = alt.Shape("series:N", sort=names, scale=alt.Scale(domain=names))
-    title = unit.axis
-    x = alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0))
-    y = alt.Y("value:Q", title=title, axis=_axis(unit), scale=alt.Scale(zero=baseline))
-    points = (
-        alt.Chart(HEADS)
-        .mark_point(filled=True, opacity=0.45, size=28, cursor="pointer")
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=_tooltip(unit))
-    )
-    means = alt.Chart(LAYERS).encode(x=x, color=colour, tooltip=_tooltip(unit))
-    line = means.mark_line(strokeWidth=2.5).encode(y=y)
-    bands = [means.mark_rule(strokeWidth=2.5).encode(y="low:Q", y2="high:Q")] if intervals else []
-    dashed = means.mark_line(strokeWidth=1.2, strokeDash=[5, 4]).encode(y="baseline:Q")
-    return alt.layer(points, *([dashed] if baseline else []), *bands, line).properties(
-        width=300, height=220
-    )
+    intervals = any("low" in row for row in layers)
+    drawing = partial(layer_curve, series, unit, intervals, baseline=baseline)
+    page = partial(_layer_data, series, unit, heads, layers, baseline)
+    return Chart(name, title, caption, drawing, heads, layers, page=page)
 
 
-def profile(rows: Sequence[Datum], groups: list[str], unit: Unit) -> Drawing:
+def by_offset(
+    name: str, title: str, caption: str, rows: list[Datum], *, groups: list[str], unit: Unit
+) -> Chart:
     """One small map a layer: heads down, offsets across."""
-    cell = (
-        alt.Chart()
-        .mark_rect(cursor="pointer")
-        .encode(
-            x=alt.X(
-                "group:O", sort=groups, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True)
-            ),
-            y=alt.Y("head:O", title="head", axis=alt.Axis(labelOverlap=True)),
-            color=_ink(rows, unit),
-            tooltip=[alt.Tooltip("group:O", title="offset"), *_tooltip(unit)],
-        )
-        .properties(width=200, height=110)
-    )
-    drawing: Drawing = cell.facet(
-        facet=alt.Facet(
-            "layer:O", title=None, header=alt.Header(labelExpr="'layer ' + datum.value")
-        ),
-        columns=3,
-        data=HEADS,
-    )
-    return drawing
+    drawing = partial(profile, rows, groups, unit)
+    page = partial(_offset_data, rows, groups, unit)
+    return Chart(name, title, caption, drawing, rows, wide=True, page=page)
 
 
-def map_chart() -> Drawing:
-    """One head on one text: the row of a token says where it looks.
-
-    The page fills in the data `map`; labels are `number<zero-width space>token`.
-    """
-    label = "split(datum.label, '\u200b')[1]"
-    drawing: Drawing = (
-        alt.Chart(alt.NamedData(name="map"))
-        .mark_rect()
-        .encode(
-            x=alt.X(
-                "key:O",
-                sort=None,
-                title="looks at",
-                axis=alt.Axis(orient="top", labelAngle=-60, labelExpr=label, labelOverlap=False),
-            ),
-            y=alt.Y(
-                "query:O",
-                sort=None,
-                title="token",
-                axis=alt.Axis(labelExpr=label, labelOverlap=False),
-            ),
-            color=alt.Color(
-                "weight:Q",
-                scale=alt.Scale(range=RAMP, domain=[0, 1], interpolate="rgb"),
-                legend=alt.Legend(
-                    title="weight", orient="bottom", gradientLength=110, gradientThickness=10
-                ),
-            ),
-            tooltip=[
-                alt.Tooltip("from:N", title="token"),
-                alt.Tooltip("to:N", title="looks at"),
-                alt.Tooltip("weight:Q", format=".2f"),
-            ],
-        )
-        .properties(width=alt.Step(17), height=alt.Step(17))
-    )
-    return drawing
+def map_of_text(name: str, title: str, caption: str, row: MapRow) -> Chart:
+    """The map of a head on a text."""
+    data = {"map": map_rows(row.tokens, row.map)}
+    return Chart(name, title, caption, map_chart, other=data, text_map=row)
 
 
-def map_rows(tokens: list[str], levels: bytes) -> list[Datum]:
-    """The data of `map_chart`, from a map as the run folder keeps it."""
-    labels = [f"{place}\u200b{token}" for place, token in enumerate(tokens)]
-    size = len(tokens)
-    return [
-        {
-            "query": labels[n // size],
-            "key": labels[n % size],
-            "from": tokens[n // size],
-            "to": tokens[n % size],
-            "weight": round(level / 255, 2),
-        }
-        for n, level in enumerate(levels)
-    ]
+def _in_words(row: Datum, unit: Unit) -> str:
+    """The number of a row with its interval and baseline."""
+    words = f"{row['name']}: {unit.number(row['value'])}"
+    if "low" in row:
+        words += f" {unit.interval(row['low'], row['high'])}"
+    known = "baseline" in row and not unit.signed
+    return words + (f", baseline {unit.number(row['baseline'])}" if known else "")
 
 
-def spec(drawing: Drawing) -> dict[str, Any]:
-    """A drawing as Vega-Lite, in the style of the report."""
-    return dict(
-        drawing.configure_view(strokeOpacity=0)
-        .configure_axis(grid=False, labelFontSize=11, titleFontSize=11)
-        .configure_legend(labelFontSize=11, titleFontSize=11)
-        .to_dict(validate=False)
-    )
+def _board_data(rows: list[Datum], unit: Unit) -> Json:
+    """What the page needs of a map of heads."""
+    counts = dict[int, int]()
+    for row in rows:
+        counts[row["layer"]] = max(counts.get(row["layer"], 0), row["head"] + 1)
+    return {
+        "kind": "board",
+        "layers": [counts.get(layer, 0) for layer in range(max(counts) + 1)],
+        "bounded": unit.bounded,
+        "signed": unit.signed,
+        "rows": {
+            row["name"]: [_round(row["value"]), _round(row.get("baseline")), _in_words(row, unit)]
+            for row in rows
+        },
+    }
+
+
+def _layer_data(
+    series: list[str], unit: Unit, heads: list[Datum], layers: list[Datum], baseline: bool
+) -> Json:
+    """What the page needs of a chart by layer."""
+    return {
+        "kind": "layers",
+        "series": series,
+        "axis": unit.axis,
+        "percent": unit.percent,
+        "from_zero": baseline,
+        "heads": [
+            [row["layer"], _round(row["value"]), series.index(row["series"]), _in_words(row, unit)]
+            for row in heads
+        ],
+        "layers": [
+            [
+                row["layer"],
+                _round(row["value"]),
+                _round(row.get("low")),
+                _round(row.get("high")),
+                _round(row.get("baseline")) if baseline else None,
+                series.index(row["series"]),
+                _in_words(row, unit),
+            ]
+            for row in layers
+        ],
+    }
+
+
+def _offset_data(rows: list[Datum], groups: list[str], unit: Unit) -> Json:
+    """What the page needs of a profile over offsets."""
+    heads: dict[str, list[float | None]] = {}
+    for row in rows:
+        values = heads.setdefault(row["name"], [None] * len(groups))
+        values[groups.index(row["group"])] = _round(row["value"], 3)
+    return {"kind": "offsets", "groups": groups, "percent": unit.percent, "heads": heads}
+
+
+def _round(value: float | None, digits: int = 5) -> float | None:
+    return None if value is None else round(value, digits)

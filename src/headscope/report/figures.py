@@ -95,11 +95,10 @@ def _drawings(results: list[RunResults]) -> Iterator[tuple[str, Callable[[], str
         for chart in part.charts:
             yield f"{part.title}-{chart.name}", partial(_chart, part.title, chart)
     for view in views(results):
-        for analysis, section, charts in view.charts():
+        for analysis, _, charts in view.charts():
             for chart in charts:
                 yield f"{view.title}-{chart.name}", partial(_chart, view.title, chart)
-            own = section.pictures if section is not None else None
-            for title, pictures in view.pictures(analysis.analysis) if own is None else own:
+            for title, pictures in view.pictures(analysis.analysis):
                 for picture in pictures:
                     name = f"{view.title}-{analysis.analysis}-{title}-{picture.example}"
                     yield name, partial(drawing, picture)
@@ -107,5 +106,4 @@ def _drawings(results: list[RunResults]) -> Iterator[tuple[str, Callable[[], str
 
 def _chart(title: str, chart: Chart) -> str:
     about = {"text": f"{title}: {chart.title}", "subtitle": textwrap.wrap(chart.caption, 90)}
-    drawn = chart.spec() | {"background": "white", "title": about}
-    return str(vl_convert.vegalite_to_svg(drawn))
+    return chart.svg(background="white", title=about)

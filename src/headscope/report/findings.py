@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from headscope.evidence import HeadRow, RoleKind, Unit
+from headscope.report.catalogue import role_rules
 from headscope.report.head_roles import HeadRole
 from headscope.report.views import CorpusView
 
@@ -20,6 +21,7 @@ DOES = {
     RoleKind.RESTING: "rest on a special token",
 }
 """What the heads of a kind do, after those that follow language."""
+SMALL = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,29 @@ def finding_of(view: CorpusView, role: HeadRole) -> Finding:
     return Finding(role, row, rule.unit)
 
 
+def gains_of(view: CorpusView) -> list[Finding]:
+    """What heads do better than their baselines by a rule's own test and by the one that confirms
+    it, whether or not it is enough for a role; the largest gains first.
+    """
+    gains = []
+    for analysis, rule in role_rules():
+        if rule.confirmed_by is None:
+            continue
+        rows = [row for row in view.rows if (row.analysis, row.head is None) == (analysis, False)]
+        confirmed = {
+            (row.place, row.group, row.direction)
+            for row in rows
+            if row.statistic == rule.confirmed_by and row.sure
+        }
+        for row in rows:
+            about = row.statistic == rule.statistic and row.group not in rule.excluded
+            known = (row.place, row.group, row.direction) in confirmed
+            if about and known and row.sure and row.value > 0:
+                gains.append(HeadRole(analysis, rule, row, row.q or 0.0))
+    gains.sort(key=lambda role: -role.row.value)
+    return [finding_of(view, role) for role in gains]
+
+
 def strongest(view: CorpusView) -> list[Finding]:
     """The clearest role of each kind, those about language first; shapes are left out."""
     by_kind: dict[RoleKind, list[HeadRole]] = defaultdict(list)
@@ -115,8 +140,18 @@ def headline(view: CorpusView) -> str:
     if not said:
         return f"No rule could give a role to any of {owner} on {view.corpus}"
     first, *rest = said
-    clauses = [f"{first[0]} of {owner} {_one(first)}", *(f"{c} {_one((c, d))}" for c, d in rest)]
+    clauses = [f"{in_words(first[0]).capitalize()} of {owner} {_one(first)}"]
+    clauses += [f"{in_words(part[0])} {_one(part)}" for part in rest]
     return clauses[0] if len(clauses) == 1 else f"{', '.join(clauses[:-1])} and {clauses[-1]}"
+
+
+def in_words(count: int) -> str:
+    """A small number as a word.
+
+    >>> in_words(7), in_words(24)
+    ('seven', '24')
+    """
+    return SMALL[count] if count < len(SMALL) else str(count)
 
 
 def _one(part: tuple[int, str]) -> str:

@@ -12,6 +12,15 @@ from headscope.runs.record import AnalysisRecord, Record, StatisticRecord
 COLUMNS = ("best head for", "head", "value", "95% interval", "baseline")
 
 
+def number_key(analysis: str, statistic: str, direction: str | None, group: str | None) -> str:
+    """How the page calls a number of every head.
+
+    >>> number_key("dependencies", "accuracy", "row", "nsubj")
+    'dependencies|accuracy|row|nsubj'
+    """
+    return "|".join((analysis, statistic, direction or "", group or ""))
+
+
 @dataclass(frozen=True)
 class Line:
     """One line of the summary: what for, which head, and its evidence."""

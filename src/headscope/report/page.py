@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import jinja2
-import vl_convert
 
 from headscope._util.atomic import write_text
+from headscope.report.analysis_findings import analysis_finding
 from headscope.report.arcs import Picture
+from headscope.report.best_heads import best_table
 from headscope.report.catalogue import load_sections
 from headscope.report.findings import headline
 from headscope.report.head_cards import head_cards
+from headscope.report.joined import what_matters, what_next
 from headscope.report.model_summary import model_summary
 from headscope.report.numbers import COLUMNS
 from headscope.report.payload import Payload
@@ -41,9 +43,10 @@ def write_report(results: list[RunResults], path: Path) -> Path:
 
 
 def sections_of(results: list[RunResults]) -> list[Section]:
-    """The sections of some runs, and of those that belong together."""
+    """The sections of some runs, of those that belong together, and what matters by all."""
     load_sections()
-    return [section for make in run_sections.functions for section in make(results)]
+    made = [section for make in run_sections.functions for section in make(results)]
+    return [*what_matters(telling_views(results), results), *made]
 
 
 def render(results: list[RunResults]) -> str:
@@ -58,6 +61,7 @@ def render(results: list[RunResults]) -> str:
         title=headline(shown[0]) if shown else experiments[0].title,
         experiments=[(payload.add_charts(one.charts), one) for one in experiments],
         sections=parts,
+        next_steps=what_next(results),
     )
 
 
@@ -73,11 +77,12 @@ def _most_telling(view: CorpusView) -> tuple[bool, bool]:
 
 def _view_part(number: int, view: CorpusView, results: list[RunResults], payload: Payload) -> Json:
     """What the template needs of a view; the script's part goes to the payload."""
-    payload.add_view(number, view, head_cards(view, results))
+    payload.add_view(number, view, results, head_cards(view, results))
     return {
         "number": number,
         "view": view,
         "analyses": list(_analysis_parts(view, payload)),
+        "best": best_table(view),
         "summary": model_summary(view, results),
     }
 
@@ -85,23 +90,23 @@ def _view_part(number: int, view: CorpusView, results: list[RunResults], payload
 def _analysis_parts(view: CorpusView, payload: Payload) -> Iterator[Json]:
     """What the template needs of each analysis."""
     for analysis, section, charts in view.charts():
-        own = section.pictures if section is not None else None
+        finding = section.finding if section is not None else ""
         yield {
             "name": analysis.analysis,
             "about": analysis.about,
             "details": analysis.details,
+            "finding": finding or analysis_finding(view, analysis.analysis),
             "section": section,
-            "pictures": view.pictures(analysis.analysis) if own is None else own,
             "charts": charts,
             "first": payload.add_charts(charts),
         }
 
 
 def heads_payload(results: list[RunResults]) -> Payload:
-    """What a widget shows of some runs: views and maps, no charts."""
+    """What a widget shows of some runs: views, maps and examples, no charts."""
     payload = Payload()
     for number, view in enumerate(telling_views(results)):
-        payload.add_view(number, view, head_cards(view, results))
+        payload.add_view(number, view, results, head_cards(view, results))
     return payload
 
 
@@ -111,15 +116,15 @@ def look_page(payload: Payload) -> str:
 
 
 def page(template: str, payload: Payload, **values: Any) -> str:
-    """Fill a template; the data go to the scripts in a form that cannot end its element."""
-    scripts = [asset("report.js"), *([bundle()] if payload.charts else [])]
+    """Fill a template; the data go to the script in a form that cannot end its element."""
+    script = asset("report.js")
     return (
         environment()
         .get_template(template)
         .render(
-            policy=policy(scripts),
+            policy=policy(script),
             style=asset("report.css"),
-            scripts=scripts,
+            script=script,
             data=payload.packed(),
             views=payload.views,
             columns=COLUMNS,
@@ -138,25 +143,16 @@ def environment() -> jinja2.Environment:
 
 def drawing(picture: Picture) -> str:
     """A sentence with its arcs, as SVG."""
-    return environment().get_template("arcs.svg").render(one=picture, alone=True)
+    return environment().get_template("arcs.svg").render(one=picture)
 
 
-def policy(scripts: list[str]) -> str:
-    """A content security policy under which only these scripts run and nothing is fetched."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-        for text in scripts
-    )
+def policy(script: str) -> str:
+    """A content security policy under which only this script runs and nothing is fetched."""
+    sha = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:"
+        f"default-src 'none'; script-src 'sha256-{sha}'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; font-src data:"
     )
-
-
-@cache
-def bundle() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, from the package that draws the PNGs too."""
-    default = cast(Callable[[], str], vl_convert.javascript_bundle)  # its stub wants an argument
-    return default().replace("</script", "<\\/script")
 
 
 def asset(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What the page's script reads: views, maps and charts, each once, compressed.
+"""What the page's script reads: views, maps, examples and charts, each once, compressed.
 
 Text from a corpus is inside base64: it cannot end the element that holds it.
 """
@@ -13,13 +13,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headscope._util.naming import head_name
+from headscope.evidence import Unit
 from headscope.evidence.example_tables import MAPS
 from headscope.report.catalogue import load_sections
 from headscope.report.charts import Chart
-from headscope.report.findings import Finding, finding_of, headline, strongest
+from headscope.report.examples import packed_examples
+from headscope.report.findings import Finding, finding_of, gains_of, headline, strongest
 from headscope.report.head_cards import Card
-from headscope.report.sections import head_relatives
+from headscope.report.joined import numbers_of
+from headscope.report.numbers import number_key
+from headscope.report.sections import HeadNumbers, head_relatives
+from headscope.report.small_plots import Interval, with_common_axis
 from headscope.report.views import RANDOM, CorpusView
+from headscope.runs import RunResults
 
 Json = dict[str, Any]
 
@@ -31,21 +37,37 @@ class Payload:
     Attributes:
         views: of models on corpora.
         maps: the bytes of all maps, one after the other.
-        charts: Vega-Lite.
+        examples: of each view, the texts on which its heads are shown.
+        charts: as SVG, or a map of a text that the page draws by itself.
     """
 
     views: list[Json] = field(default_factory=list)
     maps: bytearray = field(default_factory=bytearray)
-    charts: list[Json] = field(default_factory=list)
+    examples: list[Json] = field(default_factory=list)
+    charts: list[str | Json] = field(default_factory=list)
 
     def add_charts(self, charts: list[Chart]) -> int:
-        """Add charts, but those that the page draws by itself; returns the number of the first."""
+        """Add charts, but those of numbers that views have; returns the number of the first."""
         first = len(self.charts)
-        self.charts += [{} if chart.headline else _on_paper(chart) for chart in charts]
+        self.charts += [self._chart(chart) for chart in charts]
         return first
 
-    def add_view(self, number: int, view: CorpusView, cards: dict[str, Card]) -> None:
-        """Add a model on a corpus."""
+    def _chart(self, chart: Chart) -> str | Json:
+        if chart.headline:
+            return ""
+        if chart.page is not None:
+            return chart.page()
+        if chart.text_map is None:
+            return chart.svg(background="transparent")
+        row = chart.text_map
+        tokens = {"tokens": row.tokens, "queries": row.queries or None}
+        return {"kind": "map", "id": row.example, "at": self._add_map(row.map)} | tokens
+
+    def add_view(
+        self, number: int, view: CorpusView, results: list[RunResults], cards: dict[str, Card]
+    ) -> None:
+        """Add a model on a corpus, with what all runs say of its heads."""
+        self.examples.append(packed_examples(view))
         heads = [
             view.name((layer, head))
             for layer, count in enumerate(view.head_counts)
@@ -64,9 +86,11 @@ class Payload:
                     shown_role(finding, view) | {"others": finding.others}
                     for finding in strongest(view)
                 ],
+                "best": _best(view),
                 "lines": {name: card.further for name, card in cards.items() if card.further},
                 "relatives": _relatives(view),
                 "numbers": list(_numbers(number, view, heads)),
+                "others": [_others(one, view) for one in numbers_of(view, results)],
                 "texts": self._texts(view, heads),
             }
         )
@@ -83,6 +107,8 @@ class Payload:
             layers[layer] += 1
         kept = {"queries": None, "at": [self._add_map(levels) for levels in maps.values()]}
         empty: Json = {"roles": [], "findings": [], "lines": {}, "relatives": {}, "numbers": []}
+        empty |= {"others": [], "best": {}}
+        self.examples.append({"texts": [], "numbers": {}})
         about = {
             "title": title,
             "short": title,
@@ -106,6 +132,7 @@ class Payload:
         return {
             "views": _packed(_json(self.views)),
             "maps": _packed(bytes(self.maps)),
+            "examples": _packed(_json(self.examples)),
             "charts": _packed(_json(self.charts)),
         }
 
@@ -133,25 +160,6 @@ class Payload:
         return list(texts.values())
 
 
-def _on_paper(chart: Chart) -> Json:
-    """A chart for a page that has a light and a dark ground."""
-    drawn: Json = _rounded(chart.spec())
-    return drawn | {"background": "transparent"}
-
-
-def _rounded(value: Any) -> Any:
-    """Numbers with as many digits as a chart can show.
-
-    >>> _rounded({"value": [0.123456789, 3, "0.123456789"]})
-    {'value': [0.12346, 3, '0.123456789']}
-    """
-    if isinstance(value, float):
-        return float(f"{value:.5g}")
-    if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, list) else value
-
-
 def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode()
 
@@ -173,6 +181,7 @@ def shown_role(finding: Finding, view: CorpusView) -> Json:
     """A role of a head, as the script reads it."""
     row, rule = finding.row, finding.role.rule
     return {
+        "examples": _key_of(finding, view),
         "head": view.name(row.place),
         "role": rule.name,
         "kind": rule.kind,
@@ -187,6 +196,42 @@ def shown_role(finding: Finding, view: CorpusView) -> Json:
         "percent": finding.unit.percent,
         "signed": finding.unit.signed,
     }
+
+
+def _key_of(finding: Finding, view: CorpusView) -> str | None:
+    """The number by which texts were chosen on which the head shows a role."""
+    role, row = finding.role, finding.row
+    statistic = role.rule.confirmed_by or role.row.statistic
+    key = number_key(role.analysis, statistic, role.row.direction, role.row.group)
+    return key if (key, row.name) in view.examples else None
+
+
+def _best(view: CorpusView) -> dict[str, list[Json]]:
+    """By head, what it is surely good at, the largest gains first."""
+    by_head: dict[str, list[Json]] = defaultdict(list)
+    for finding in gains_of(view):
+        by_head[finding.row.name].append(shown_role(finding, view))
+    return by_head
+
+
+def _others(numbers: HeadNumbers, view: CorpusView) -> Json:
+    places = list(numbers.rows)
+    rows = with_common_axis([numbers.rows[place] for place in places])
+    number = numbers.unit.number
+    return {
+        "title": numbers.title,
+        "about": numbers.about,
+        "line": numbers.line,
+        "ends": [number(end) for end in rows[0].domain] if rows else [],
+        "rows": {
+            view.name(place): [*row.numbers, number(row.value), _interval(row, numbers.unit)]
+            for place, row in zip(places, rows, strict=True)
+        },
+    }
+
+
+def _interval(row: Interval, unit: Unit) -> str:
+    return "" if row.low is None else unit.interval(row.low, row.high)
 
 
 def _relatives(view: CorpusView) -> dict[str, list[tuple[str, float]]]:
@@ -209,11 +254,16 @@ def _numbers(number: int, view: CorpusView, heads: list[str]) -> Any:
                 unit.number(row.value),
                 row.interval(unit),
                 unit.number(row.baseline),
-                None if row.baseline is None else round(row.baseline, 6),
+                *(
+                    None if end is None else round(end, 6)
+                    for end in (row.baseline, row.low, row.high)
+                ),
+                row.sure or row.q is None,
             )
         if any(cell is not None for cell in cells):
             yield {
                 "title": line.text,
+                "key": number_key(line.analysis, line.statistic, line.direction, line.group),
                 "about": line.about,
                 "section": f"view-{number}-{line.analysis}",
                 "bounded": line.unit.bounded,

@@ -6,14 +6,15 @@ show, and the page loops over what is registered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from headscope.report.arcs import Picture
 from headscope.report.charts import Chart
+from headscope.report.small_plots import Glance, Interval
 
 if TYPE_CHECKING:
+    from headscope.evidence import Unit
     from headscope.report.views import CorpusView
     from headscope.runs import RunResults
 
@@ -31,12 +32,16 @@ class Cell:
         note: in small print.
         strong: whether it is set in bold: a finding.
         head: the head that it names, which opens with a click.
+        plot: drawn beside the text.
+        examples: the key of the sentences behind a number (`example_key`), which it opens.
     """
 
     text: str
     note: str = ""
     strong: bool = False
     head: str | None = None
+    plot: Interval | None = None
+    examples: str | None = None
 
     def __str__(self) -> str:
         return f"{self.text} {self.note}".strip()
@@ -47,8 +52,12 @@ class Section:
     """A section of the page: what it says, its charts, its table.
 
     Attributes:
+        title: what it is about, for menus and file names.
+        finding: what it found, in a sentence without a full stop: the heading of its page.
         below: sections within it.
-        pictures: sentences with arcs by title, where an analysis chooses and orders them itself.
+        glance: a small picture of the finding; a section that has one stands on the first screen.
+        menu: its name in the menu, where the title is long.
+        count: a number that stands beside its name in the menu.
     """
 
     title: str
@@ -57,7 +66,10 @@ class Section:
     columns: tuple[str, ...] = ()
     rows: Sequence[tuple[Cell | str, ...]] = ()
     below: list[Section] = field(default_factory=list)
-    pictures: list[tuple[str, list[Picture]]] | None = None
+    finding: str = ""
+    glance: Glance | None = None
+    menu: str = ""
+    count: str = ""
 
     @property
     def cells(self) -> list[tuple[Cell, ...]]:
@@ -68,10 +80,46 @@ class Section:
         ]
 
 
+@dataclass(frozen=True)
+class HeadNumbers:
+    """A number of every head that another run than the scan gave: a view of the board of heads,
+    and a line on every head's page.
+
+    Attributes:
+        title: what it is, short enough for a switch; about: the same in a sentence.
+        task: what it was measured on; names the column of a joined table.
+        rows: by layer and head, with intervals and whether they can be told from `line`.
+        line: the value that means that nothing happens.
+        worth: by layer and head, how much a head matters by it; empty if it does not say.
+        tested: whether a row that is sure and has a positive worth was shown to matter by a test.
+        removed: heads that a smaller model was made without.
+    """
+
+    title: str
+    about: str
+    task: str
+    unit: Unit
+    rows: Mapping[Place, Interval]
+    line: float = 0.0
+    worth: Mapping[Place, float] = field(default_factory=dict)
+    tested: bool = False
+    removed: frozenset[Place] = frozenset()
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """Something that is worth doing after some runs: why, and the command that does it."""
+
+    why: str
+    command: str
+
+
 RunSections = Callable[[list["RunResults"]], Iterable[Section]]
 AnalysisSection = Callable[["CorpusView"], Section | None]
 CardLines = Callable[["CorpusView", list["RunResults"]], Iterable[tuple[Place, str]]]
 Relatives = Callable[["CorpusView"], dict[str, list[tuple[str, float]]]]
+NumbersOfHeads = Callable[["CorpusView", list["RunResults"]], Iterable[HeadNumbers]]
+NextSteps = Callable[[list["RunResults"]], Iterable[NextStep]]
 SummaryLines = Callable[["CorpusView", list["RunResults"]], Iterable[str]]
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -103,6 +151,10 @@ head_relatives: Registry[Relatives] = Registry()
 """`@head_relatives(order)`: for heads of a view by name, the heads nearest to them, and how far."""
 summary_lines: Registry[SummaryLines] = Registry()
 """`@summary_lines(order)`: sentences for the summary of a model."""
+head_numbers: Registry[NumbersOfHeads] = Registry()
+"""`@head_numbers(order)`: numbers of a view's heads from the runs of the same model."""
+next_steps: Registry[NextSteps] = Registry()
+"""`@next_steps(order)`: what is worth doing after some runs, the most telling first."""
 _ANALYSIS_SECTIONS: dict[str, AnalysisSection] = {}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headscope._util.atomic import explain_write_errors, write_text
 from headscope._util.printable import printable
-from headscope.report.numbers import COLUMNS
+from headscope.report.best_heads import best_table
 from headscope.report.page import sections_of
 from headscope.report.sections import Section
 from headscope.report.views import views
@@ -42,19 +42,18 @@ def write_tables(results: list[RunResults], folder: Path) -> list[Path]:
 
 def _tables(results: list[RunResults]) -> Iterator[tuple[str, Section]]:
     """Every table of the page with its title."""
-    for section in sections_of(results):
-        for one in (section, *section.below):
+    for made in sections_of(results):
+        for one in (made, *made.below):
             if one.rows:
                 yield one.title, one
     for view in views(results):
-        best = Section("best heads", [], columns=COLUMNS, rows=[line.cells for line in view.lines])
-        shown = [("best heads", best)]
-        shown += [
-            (one.analysis, part) for one in view.analyses if (part := view.section(one.analysis))
-        ]
-        for name, section in shown:
-            if section.rows:
-                yield f"{view.title} {name}", section
+        yield f"{view.title} best heads", best_table(view)
+        for analysis in view.analyses:
+            section = view.section(analysis.analysis)
+            for part in (section, *section.below) if section is not None else ():
+                if part.rows:
+                    name = analysis.analysis if part is section else part.title
+                    yield f"{view.title} {name}", part
 
 
 def as_csv(columns: tuple[str, ...], rows: list[list[str]]) -> str:

@@ -9,12 +9,12 @@ from functools import cached_property
 
 from headscope._util.naming import SELF, head_name
 from headscope.evidence import HEADS, HeadRow, Unit
-from headscope.evidence.example_tables import ARCS
+from headscope.evidence.example_tables import ARCS, ArcsRow
 from headscope.report.arcs import Picture, picture
 from headscope.report.catalogue import load_sections
-from headscope.report.charts import Chart, head_datum, heat_map, layer_curve, profile
+from headscope.report.charts import Chart, by_layer, by_offset, head_datum, head_map
 from headscope.report.head_roles import HeadRole, Label, head_roles, labels
-from headscope.report.numbers import Line, described_statistics, striking
+from headscope.report.numbers import Line, described_statistics, number_key, striking
 from headscope.report.sections import Section, section_of
 from headscope.runs import AnalysisRecord, CorpusRecord, ModelRecord, RunResults
 
@@ -177,6 +177,15 @@ class CorpusView:
             pictures[" ".join(word for word in words if word)].append(picture(row))
         return list(pictures.items())
 
+    @cached_property
+    def examples(self) -> dict[tuple[str, str], list[ArcsRow]]:
+        """The texts on which heads are shown, by the key of a number and the name of a head."""
+        by_number: dict[tuple[str, str], list[ArcsRow]] = defaultdict(list)
+        for row in self.results.rows(ARCS, corpus=self.corpus, weights=self.weights):
+            key = number_key(row.analysis, row.statistic, row.direction, row.group)
+            by_number[key, head_name(row.layer, row.head, row.attention)].append(row)
+        return dict(by_number)
+
     def charts(self) -> Iterator[tuple[AnalysisRecord, Section | None, list[Chart]]]:
         """Every analysis with its own section and its charts."""
         for analysis in self.analyses:
@@ -197,17 +206,18 @@ class CorpusView:
             heads = [
                 head_datum(row, series=line.text) for line in group for row in self.of(line)
             ] or layers
-            intervals = any(row.low is not None for row, _ in rows)
             baseline = any(row.baseline is not None for row, _ in rows)
             if layers:
-                yield Chart(
+                yield by_layer(
                     f"{name}-by-layer-{unit.name}",
                     f"By layer, {'shares' if unit == Unit.SHARE else unit.name}",
                     "A point is a head, a line joins the means of the layers with their 95% "
                     f"intervals{'; dashed is the baseline' if baseline else ''}.",
-                    layer_curve([line.text for line in group], unit, intervals, baseline=baseline),
-                    heads,
-                    layers,
+                    [line.text for line in group],
+                    unit,
+                    heads=heads,
+                    layers=layers,
+                    baseline=baseline,
                 )
 
     def _maps(self, lines: list[Headline]) -> Iterator[Chart]:
@@ -215,8 +225,7 @@ class CorpusView:
             rows = [head_datum(row) for row in self.of(line)]
             if rows:
                 slug = f"{line.analysis}-{line.text}".replace(" ", "-").replace(",", "")
-                drawing = heat_map(rows, line.unit)
-                yield Chart(slug, line.text, "", drawing, rows, headline=line.text)
+                yield head_map(slug, line.text, "", rows, line.unit, headline=line.text)
 
     def _profiles(self, analysis: AnalysisRecord) -> Iterator[Chart]:
         for statistic in analysis.statistics:
@@ -228,13 +237,13 @@ class CorpusView:
                     and row.head is not None
                 ]
                 unit = self.results.record.unit(statistic.unit)
-                yield Chart(
+                yield by_offset(
                     f"{analysis.analysis}-profile",
                     "Profile over offsets",
                     "One map a layer: heads down, offsets across; -1 is the token before.",
-                    profile(rows, statistic.groups, unit),
                     rows,
-                    wide=True,
+                    groups=statistic.groups,
+                    unit=unit,
                 )
 
 

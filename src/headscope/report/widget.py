@@ -24,9 +24,10 @@ def widget(payload: Payload) -> Any:
         _css = asset("widget.css")
         views = traitlets.Unicode().tag(sync=True)
         maps = traitlets.Unicode().tag(sync=True)
+        examples = traitlets.Unicode().tag(sync=True)
 
     packed = payload.packed()
-    return Heads(views=packed["views"], maps=packed["maps"])
+    return Heads(**{name: packed[name] for name in ("views", "maps", "examples")})
 
 
 def is_installed() -> bool:

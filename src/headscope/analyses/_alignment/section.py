@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.evidence import BEST, HEADS, BestHead, HeadRow, Unit
-from headscope.report.charts import Chart, head_datum, heat_map
+from headscope.report.charts import Chart, head_datum, head_map
+from headscope.report.examples import examples_of
 from headscope.report.sections import SHOWN, Cell, Section, analysis_section
+from headscope.report.small_plots import Interval
 from headscope.report.views import CorpusView
 
 WAYS = (("output", "attention"), ("output", "norm"), ("input", "attention"), ("input", "norm"))
@@ -26,19 +28,38 @@ def alignment(view: CorpusView) -> Section | None:
         (
             Cell(row.name, head=row.name),
             f"{row.direction}, by {row.group}",
-            number(row.value),
+            Cell(number(row.value), plot=_plot(row), examples=examples_of(view, row)),
             row.interval(Unit.SHARE),
-            number(right[_key(row)].value),
+            Cell(number(right[_key(row)].value), examples=examples_of(view, right[_key(row)])),
             right[_key(row)].interval(Unit.SHARE),
         )
         for row in ranked
     ]
     lines += _rule_lines(view)
     columns = ("head", "links by", "AER", "95% interval", "accuracy", "95% interval ")
-    charts, pictures = list(_charts(errors)), view.pictures("alignment")
-    pictures.sort(key=lambda titled: "output" not in titled[0])
-    text = list(_text(view))
-    return Section("Alignment", text, charts, columns, lines, pictures=pictures)
+    charts, text = list(_charts(errors)), list(_text(view))
+    return Section("Alignment", text, charts, columns, lines, finding=_finding(view))
+
+
+def _finding(view: CorpusView) -> str:
+    """The head with the least errors, and whether it beats places alone."""
+    place = {"corpus": view.corpus, "weights": view.weights, "analysis": "alignment"}
+    best = view.results.rows(BEST, statistic="aer", **place)
+    if not best:
+        return ""
+    row = min(best, key=lambda each: each.value)
+    than = "not surely fewer"
+    if row.sure and row.baseline is not None and row.value < row.baseline:
+        than = "fewer"
+    return (
+        f"{row.name} aligns words with {number(row.value)} errors, {than} than places alone "
+        f"({number(row.baseline)})"
+    )
+
+
+def _plot(row: HeadRow) -> Interval:
+    better = row.sure and row.baseline is not None and row.value < row.baseline
+    return Interval(row.value, row.low, row.high, row.baseline, sure=better)
 
 
 def _rows(view: CorpusView, statistic: str) -> list[HeadRow]:
@@ -83,7 +104,7 @@ def _charts(errors: list[HeadRow]) -> Iterator[Chart]:
         rows = [head_datum(row) for row in errors if (row.direction, row.group) == (direction, by)]
         if rows:
             title = f"alignment error rate, {direction}, by {by}"
-            yield Chart(f"alignment-{direction}-{by}", title, "", heat_map(rows, Unit.SHARE), rows)
+            yield head_map(f"alignment-{direction}-{by}", title, "", rows, Unit.SHARE)
 
 
 def _rule_lines(view: CorpusView) -> Iterator[tuple[Cell | str, ...]]:

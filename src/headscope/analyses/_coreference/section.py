@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from headscope.evidence import BEST, HEADS, HeadRow, Unit
+from headscope.evidence import BEST, HEADS, BestHead, HeadRow, Unit
+from headscope.report.examples import examples_of
 from headscope.report.sections import Cell, Section, analysis_section
+from headscope.report.small_plots import Interval
 from headscope.report.views import CorpusView
 
 SOURCES = {
@@ -28,12 +30,12 @@ def antecedents(view: CorpusView) -> Section | None:
 
     def line(title: str, rows: list[HeadRow]) -> tuple[Cell | str, ...]:
         by_group = {row.group: row for row in rows}
-        return (title, *(_cell(by_group[group]) for group in groups))
+        return (title, *(_cell(view, by_group[group]) for group in groups))
 
     lines = [
         line(title, results.rows(HEADS, statistic=name, **place)) for name, title in SOURCES.items()
     ]
-    lines.append(("best head for each", *(_cell(row, named=True) for row in best)))
+    lines.append(("best head for each", *(_cell(view, row, named=True) for row in best)))
     name = best[0].name
     same = {"layer": best[0].layer, "head": best[0].head}
     rows = results.rows(HEADS, statistic="accuracy", **place, **same)
@@ -50,10 +52,33 @@ def antecedents(view: CorpusView) -> Section | None:
             *(f"{row.group} ({row.n:,})" for row in best),
         ),
         rows=lines,
+        finding=_finding(view, best[0]),
+        count=f"{sum(role.analysis == 'coreference' for role in view.roles)}",
     )
 
 
-def _cell(row: HeadRow, named: bool = False) -> Cell:
+def _finding(view: CorpusView, best: BestHead) -> str:
+    """The best head beside the best rule that needs no head."""
+    place = {"corpus": view.corpus, "weights": view.weights, "analysis": "coreference"}
+    rules = [
+        (row.value, title)
+        for name, title in SOURCES.items()
+        for row in view.results.rows(HEADS, statistic=name, group=best.group, **place)
+    ]
+    value, title = max(rules)
+    number = Unit.SHARE.number
+    if best.low is None:
+        verdict = f"; {title}: {number(value)}"
+    elif best.low > value:
+        verdict = f", more than any rule ({title}: {number(value)})"
+    else:
+        verdict = f", not surely more than rules without a head ({title}: {number(value)})"
+    return f"{best.name} finds {number(best.value)} of antecedents{verdict}"
+
+
+def _cell(view: CorpusView, row: HeadRow, named: bool = False) -> Cell:
     value = Unit.SHARE.number(row.value)
     text = f"{row.name} {value}" if named else value
-    return Cell(text, row.interval(Unit.SHARE))
+    examples = examples_of(view, row) if row.head is not None else None
+    plot = Interval(row.value, row.low, row.high, row.baseline, sure=row.sure)
+    return Cell(text, row.interval(Unit.SHARE), plot=plot, examples=examples)

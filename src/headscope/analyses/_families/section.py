@@ -14,7 +14,8 @@ from headscope._util.naming import head_name
 from headscope.analyses._families.tables import DISTANCES, FAMILIES, Distance, Relative
 from headscope.analyses._special_tokens.section import RESTS, masses
 from headscope.evidence import Unit, families
-from headscope.report.charts import COLOURS, Chart, Datum, Drawing
+from headscope.report.charts import Chart
+from headscope.report.drawings import COLOURS, Datum, Drawing
 from headscope.report.sections import (
     Place,
     Section,
@@ -138,7 +139,26 @@ def families_section(view: CorpusView) -> Section | None:
         ),
     ]
     columns = ("family", "heads", "roles", "layers", "closest pair", "distance")
-    return Section("Families", [alike(view)], charts, columns, list(_clusters(points)))
+    near = sum(row.distance < NEAR for row in members)
+    rows = list(_clusters(points))
+    return Section(
+        "Families",
+        [alike(view)],
+        charts,
+        columns,
+        rows,
+        finding=(
+            f"{near} of {len(members)} heads have a near twin (less than {NEAR:g} nats away)"
+            if near
+            else f"No head has a near twin: the closest pair is {_closest(members)} apart"
+        ),
+        menu="Families",
+        count=f"{len(rows)}",
+    )
+
+
+def _closest(members: list[Relative]) -> str:
+    return f"{Unit.NATS.number(min(row.distance for row in members))} nats"
 
 
 def _point(row: Relative, role: dict[str, str]) -> Datum:

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headscope._util.naming import head_name
 from headscope.evidence import BEST, HEADS, BestHead, HeadRow, Unit
-from headscope.evidence.example_tables import ARCS
-from headscope.report.arcs import Picture, picture
-from headscope.report.charts import Chart, head_datum, heat_map
+from headscope.report.catalogue import role_rules
+from headscope.report.charts import Chart, head_datum, head_map
+from headscope.report.examples import examples_of
 from headscope.report.head_roles import head_roles
 from headscope.report.sections import Cell, Section, analysis_section, run_sections
+from headscope.report.small_plots import Interval, Strip
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
@@ -21,6 +21,9 @@ FEW = 100
 """Relations with fewer instances are marked."""
 MAPS = 6
 """Relations whose heads are mapped."""
+WAYS = {"row": "dep → head", "column": "dep ← head", "head-row": "head → dep"}
+"""Who looks at whom, by direction."""
+COLUMNS = ("relation", "best head", "accuracy", "above the offset", "best offset", "who looks", "n")
 number = Unit.SHARE.number
 
 
@@ -71,11 +74,7 @@ class Relation:
     @property
     def cells(self) -> tuple[Cell | str, ...]:
         """Relation, instances, the best fixed offset, and the best head of every direction."""
-        cells: list[Cell | str] = [
-            self.name + (" *" if self.few else ""),
-            f"{self.n:,}",
-            f"{self.offset}: {number(self.baseline)}",
-        ]
+        cells: list[Cell | str] = [self.label, f"{self.n:,}", self.best_offset]
         for direction in DIRECTIONS:
             best = self.directions[direction]
             note = best.accuracy.interval(Unit.SHARE)
@@ -84,6 +83,33 @@ class Relation:
             cells.append(Cell(best.head, head=best.head))
             cells.append(Cell(best.value, note, strong=best.sure))
         return tuple(cells)
+
+    def best_cells(self, view: CorpusView, words: str) -> tuple[Cell | str, ...]:
+        """Relation, the head that finds it best, how often, and how much better than position."""
+        best, baseline = self.best, self.baseline
+        row, gain = best.accuracy, best.gain
+        plot = Interval(row.value, row.low, row.high, baseline, sure=best.sure)
+        note, examples = row.interval(Unit.SHARE), examples_of(view, row)
+        moved = Cell(Unit.POINTS.number(gain.value), gain.interval(Unit.POINTS), strong=best.sure)
+        return (
+            Cell(self.label, words),
+            Cell(best.head, head=best.head),
+            Cell(best.value, note, strong=best.sure, plot=plot, examples=examples),
+            moved,
+            self.best_offset,
+            WAYS[str(row.direction)],
+            f"{self.n:,}",
+        )
+
+    @property
+    def label(self) -> str:
+        """Its name, marked if there are few instances."""
+        return self.name + (" *" if self.few else "")
+
+    @property
+    def best_offset(self) -> str:
+        """The offset at which most of its words are, and how many."""
+        return f"{self.offset}: {number(self.baseline)}"
 
 
 def relations(results: RunResults, corpus: str, weights: str, analysis: str) -> list[Relation]:
@@ -132,22 +158,72 @@ def make_section(view: CorpusView, analysis: str) -> Section:
         return Section(
             analysis, ["No relation is frequent enough to be reported (see --min-count)."]
         )
+    words = _words(analysis)
+    named = [row for row in rows if row.name != "all"]
+    named.sort(key=lambda row: -row.best.gain.value)
+    sure = [row for row in named if row.best.sure]
+    unsure = [row for row in named if not row.best.sure]
     few = " * fewer than 100 instances." if any(row.few for row in rows) else ""
     text = (
-        "The best head in every direction, cross-fitted, with its 95% interval. Row: whom the word "
-        "looks at; column: who looks at the word; head-row: whether what it is linked to looks at "
-        "it. Bold: above the best fixed offset, and above what the head's own offsets would "
-        f"score, both after correction (q below .05).{few}"
+        "The "
+        "tick is the offset, the dot the best head with its 95% interval, chosen on one half of "
+        "the documents and scored on the other; filled: above the offset, and above what the "
+        f"head's own offsets would score, both after correction (q below .05).{few}"
     )
     headings = (heading for way in DIRECTIONS for heading in (f"{way}: head", way))
     return Section(
         analysis,
-        [text, *_attachment(view, analysis)],
+        [
+            "A head finds a relation when a word's largest weight falls on the right word. That is "
+            "worth telling only where position alone, the best fixed offset, does not do as well.",
+            *_attachment(view, analysis),
+            text,
+        ],
         list(_relation_maps(view, analysis, rows)),
-        ("relation", "n", "best offset", *headings),
-        [row.cells for row in rows],
-        pictures=_pictures(view, analysis, rows),
+        below=[
+            _group(view, sure, words, "A head does better than position"),
+            _group(view, unsure, words, "Position does as well, as far as these texts can tell"),
+            Section(
+                "The best head in every direction",
+                [
+                    "Row: whom the word looks at; column: who looks at the word; head-row: whether "
+                    "what it is linked to looks at it. Bold: both tests are passed."
+                ],
+                columns=("relation", "n", "best offset", *headings),
+                rows=[row.cells for row in rows],
+            ),
+        ],
+        finding=_finding(sure, len(named)),
+        glance=_strip(named),
+        menu="Relations" if analysis == "dependencies" else "",
+        count=f"{len(sure)} of {len(named)}",
     )
+
+
+def _finding(sure: list[Relation], count: int) -> str:
+    """How many relations some head finds better than position does."""
+    if not sure:
+        return f"For none of {count} relations does a head surely beat every fixed offset"
+    does = "relations a head beats" if count > 1 else "relation a head beats"
+    return f"For {len(sure)} of {count} {does} every fixed offset"
+
+
+def _strip(named: list[Relation]) -> Strip:
+    """Points above the best offset, a relation a row."""
+    gains = [(row.best.gain, row.best.sure) for row in named]
+    rows = [Interval(gain.value, gain.low, gain.high, 0.0, sure) for gain, sure in gains]
+    return Strip(rows, "best offset", Unit.POINTS.number)
+
+
+def _group(view: CorpusView, rows: list[Relation], words: dict[str, str], title: str) -> Section:
+    cells = [row.best_cells(view, words.get(row.name, "")) for row in rows]
+    return Section(title, [] if rows else ["None."], columns=COLUMNS, rows=cells)
+
+
+def _words(analysis: str) -> dict[str, str]:
+    """Readable names of relations."""
+    rules = [rule for name, rule in role_rules() if name == analysis]
+    return {group: words for rule in rules for group, words in rule.group_words.items()}
 
 
 def _attachment(view: CorpusView, analysis: str) -> Iterator[str]:
@@ -165,32 +241,14 @@ def _relation_maps(view: CorpusView, analysis: str, rows: list[Relation]) -> Ite
     for row in sure[:MAPS]:
         way = str(row.best.accuracy.direction)
         heads = [head_datum(head) for head in view.head_rows(analysis, "accuracy", way, row.name)]
-        yield Chart(
+        yield head_map(
             f"{analysis}-{row.name}-{way}".replace(":", "-"),
             f"{row.name} ({way})",
             f"{row.name}, {way}: share of {row.n:,} found; best offset {row.offset} finds "
             f"{number(row.baseline)}.",
-            heat_map(heads, Unit.SHARE),
             heads,
+            Unit.SHARE,
         )
-
-
-def _pictures(
-    view: CorpusView, analysis: str, rows: list[Relation]
-) -> list[tuple[str, list[Picture]]]:
-    """Sentences of each relation's better direction, the largest gain first."""
-    gains: dict[tuple[str | None, str | None], float] = {
-        (row.name, row.best.accuracy.direction): row.best.gain.value for row in rows
-    }
-    place = {"corpus": view.corpus, "weights": view.weights, "analysis": analysis}
-    arcs = view.results.rows(ARCS, **place)
-    arcs.sort(key=lambda row: -gains.get((row.group, row.direction), -1))
-    pictures: dict[str, list[Picture]] = defaultdict(list)
-    for row in arcs:
-        if (row.group, row.direction) in gains:
-            title = f"{head_name(row.layer, row.head, row.attention)} {row.group} {row.direction}"
-            pictures[title].append(picture(row))
-    return list(pictures.items())
 
 
 @run_sections(300)
@@ -231,6 +289,8 @@ def _across(run: RunResults, tables: dict[str, dict[str, Relation]]) -> Section:
             (name, *(_across_cell(table.get(name)) for table in tables.values()))
             for name in ordered
         ],
+        finding=_across_finding(tables, ordered),
+        menu="Across corpora",
         below=[
             Section(
                 "Heads that keep their role",
@@ -239,6 +299,16 @@ def _across(run: RunResults, tables: dict[str, dict[str, Relation]]) -> Section:
                 rows=kept,
             )
         ],
+    )
+
+
+def _across_finding(tables: dict[str, dict[str, Relation]], names: list[str]) -> str:
+    """How many relations some head surely finds wherever they are frequent enough."""
+    shared = [name for name in names if all(name in table for table in tables.values())]
+    held = [name for name in shared if all(table[name].best.sure for table in tables.values())]
+    return (
+        f"For {len(held)} of {len(shared)} relations that all {len(tables)} corpora have, a head "
+        "beats every fixed offset in each of them"
     )
 
 

@@ -9,11 +9,13 @@ from itertools import combinations
 import altair as alt
 
 from headscope._util.naming import head_name
-from headscope.evidence import HeadRow, Unit
+from headscope.evidence import HEADS, HeadRow, Unit
 from headscope.evidence.example_tables import MAPS, MapRow
-from headscope.report.charts import Chart, Datum, Drawing, datum, map_chart, map_rows
+from headscope.report.charts import Chart, datum, map_of_text
+from headscope.report.drawings import Datum, Drawing
 from headscope.report.sections import SHOWN, Section, analysis_section, run_sections
-from headscope.report.views import CorpusView, views
+from headscope.report.small_plots import Shares
+from headscope.report.views import RANDOM, CorpusView, views
 from headscope.runs import RunResults
 
 COLOURS = {
@@ -101,6 +103,39 @@ def shapes_section(view: CorpusView) -> Section | None:
             )
             for shape in COLOURS
         ],
+        finding=_finding(view, whole),
+        glance=_glance(view),
+        menu="Patterns",
+        count=f"{sum(whole[shape].value > 0 for shape in COLOURS)}",
+    )
+
+
+def _finding(view: CorpusView, whole: dict[str, HeadRow]) -> str:
+    """The commonest shape, and what the same network shows without training."""
+    commonest = max(COLOURS, key=lambda shape: whole[shape].value)
+    number = Unit.SHARE.number
+    said = f"{number(whole[commonest].value)} of all maps are {commonest}"
+    untrained = _whole(view, RANDOM)
+    if view.weights != RANDOM and untrained:
+        said += f", of the same network with random weights {number(untrained[commonest])}"
+    return said
+
+
+def _whole(view: CorpusView, weights: str) -> dict[str, float]:
+    """The share of each shape among all maps of the same corpus, with other weights."""
+    place = {"corpus": view.corpus, "weights": weights, "attention": view.attention}
+    rows = view.results.rows(HEADS, analysis="patterns", statistic="shape", **place)
+    return {str(row.group): row.value for row in rows if row.layer is None}
+
+
+def _glance(view: CorpusView) -> Shares:
+    named = ((view.weights, "Trained"), (RANDOM, "Random weights"))
+    rows = [(title, _whole(view, weights)) for weights, title in named]
+    if view.weights == RANDOM:
+        rows = rows[1:]
+    return Shares(
+        list(COLOURS),
+        [(title, [whole[shape] for shape in COLOURS]) for title, whole in rows if whole],
     )
 
 
@@ -183,13 +218,8 @@ def _typical(view: CorpusView) -> Iterator[Chart]:
         if shape in surest:
             row = surest[shape]
             name = head_name(row.layer, row.head, row.attention)
-            yield Chart(
-                f"typical-{shape}",
-                f"typical: {shape}",
-                f"{name} on {row.example}: {shape} with {row.probability:.0%}.",
-                map_chart(),
-                other={"map": map_rows(row.tokens, row.map)},
-            )
+            caption = f"{name} on {row.example}: {shape} with {row.probability:.0%}."
+            yield map_of_text(f"typical-{shape}", f"typical: {shape}", caption, row)
 
 
 @run_sections(200)
@@ -201,6 +231,7 @@ def side_by_side(results: list[RunResults]) -> Iterator[Section]:
     rows = [
         _bar(row, title=view.title) for view in shown for row in shapes(view) if row.layer is None
     ]
+    switches = _switches(shown)
     yield Section(
         "Shapes side by side",
         [
@@ -218,7 +249,12 @@ def side_by_side(results: list[RunResults]) -> Iterator[Section]:
             )
         ],
         ("head", "from", "shape", "share", "to", "shape ", "share "),
-        _switches(shown),
+        switches[: 2 * SHOWN],
+        finding=(
+            f"{len(switches)} times a head's commonest shape is surely another elsewhere"
+            if switches
+            else "No head's commonest shape is surely another elsewhere"
+        ),
     )
 
 
@@ -237,7 +273,7 @@ def _switches(shown: list[CorpusView]) -> list[tuple[str, ...]]:
                 if row.group != there.group and _sure(row) and _sure(there):
                     cells = (name, first.title, *_shares(row), second.title, *_shares(there))
                     lines[cells] = min(row.value, there.value)
-    return sorted(lines, key=lambda cells: -lines[cells])[: 2 * SHOWN]
+    return sorted(lines, key=lambda cells: -lines[cells])
 
 
 def _sure(row: HeadRow) -> bool:

@@ -13,18 +13,20 @@ from headscope.evidence.example_tables import MAPS
 from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
 from headscope.experiments.compare import changes
 from headscope.experiments.compare.tables import BASE, BESIDE, DIFFERENCE, TUNED, similarities
-from headscope.report.charts import (
-    Chart,
-    gain_of,
-    head_datum,
-    layer_curve,
-    map_chart,
-    map_rows,
-    scatter,
-    similarity_map,
-)
+from headscope.report.charts import Chart, by_layer, head_datum, map_of_text
+from headscope.report.drawings import gain_of, scatter, similarity_map
 from headscope.report.numbers import described_statistics
-from headscope.report.sections import SHOWN, Cell, Place, Section, card_lines, run_sections
+from headscope.report.sections import (
+    SHOWN,
+    Cell,
+    HeadNumbers,
+    Place,
+    Section,
+    card_lines,
+    head_numbers,
+    run_sections,
+)
+from headscope.report.small_plots import Interval, Strip
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 from headscope.runs.record import StatisticRecord
@@ -69,7 +71,47 @@ def _change_section(run: RunResults, corpus: str) -> Section:
         [*_similarity_charts(heads, layers), *_before_and_after(run, corpus, heads)],
         COLUMNS,
         list(_moved(run, corpus, heads)),
+        finding=_finding(heads, least),
+        glance=Strip([_changed(row) for row in heads], "unchanged", Unit.COSINE.number),
+        menu=f"Change on {corpus}",
     )
+
+
+def _finding(heads: list[HeadRow], least: HeadRow) -> str:
+    """The layer and the head that changed most."""
+    number = Unit.COSINE.number
+    if 1 - heads[0].value < UNCHANGED:
+        return "No head's maps changed"
+    return (
+        f"{heads[0].name} changed most (cosine {number(heads[0].value)}), of layers "
+        f"L{least.layer} ({number(least.value)})"
+    )
+
+
+def _changed(row: HeadRow) -> Interval:
+    """A head's change, 0 for none."""
+    if row.low is None or row.high is None:
+        return Interval(1 - row.value, None, None, sure=False)
+    return Interval(1 - row.value, 1 - row.high, 1 - row.low, sure=row.high < 1)
+
+
+@head_numbers(50)
+def changed_maps(view: CorpusView, results: list[RunResults]) -> Iterator[HeadNumbers]:
+    """How much the maps of each head changed, of a model that was compared."""
+    for run in results:
+        models = run.record.study.models
+        if BASE not in models or TUNED not in models:
+            continue
+        for corpus in run.corpora:
+            rows = {row.place: row for row in similarities(run, corpus) if row.head is not None}
+            yield HeadNumbers(
+                f"change ({corpus})",
+                f"How much a head's maps on {corpus} changed from {models[BASE].name} to "
+                f"{models[TUNED].name}: 1 less their cosine similarity.",
+                corpus,
+                Unit.COSINE,
+                {place: _changed(row) for place, row in rows.items()},
+            )
 
 
 def _similarity_charts(heads: list[HeadRow], layers: list[HeadRow]) -> Iterator[Chart]:
@@ -83,14 +125,15 @@ def _similarity_charts(heads: list[HeadRow], layers: list[HeadRow]) -> Iterator[
         cells,
     )
     name = "similarity"
-    intervals = any(row.low is not None for row in layers)
-    yield Chart(
+    yield by_layer(
         "change-layers",
         "similarity by layer",
         "A point is a head, the line joins the means of the layers, with 95% intervals.",
-        layer_curve([name], Unit.COSINE, intervals, baseline=False),
-        [head_datum(row, series=name) for row in heads],
-        [head_datum(row, series=name) for row in layers],
+        [name],
+        Unit.COSINE,
+        heads=[head_datum(row, series=name) for row in heads],
+        layers=[head_datum(row, series=name) for row in layers],
+        baseline=False,
     )
 
 
@@ -109,13 +152,8 @@ def _before_and_after(run: RunResults, corpus: str, heads: list[HeadRow]) -> Ite
         name = row.name
         for weights, when in ((BASE, "before"), (TUNED, "after")):
             shown = maps[weights, *row.place]
-            yield Chart(
-                f"change-{name}-{when}",
-                f"{name} {when}",
-                f"The {rank} changed head: cosine {row.value:.3f}.",
-                map_chart(),
-                other={"map": map_rows(shown.tokens, shown.map)},
-            )
+            caption = f"The {rank} changed head: cosine {row.value:.3f}."
+            yield map_of_text(f"change-{name}-{when}", f"{name} {when}", caption, shown)
 
 
 def _moved(run: RunResults, corpus: str, heads: list[HeadRow]) -> Iterator[tuple[Cell | str, ...]]:
@@ -195,6 +233,7 @@ def _pretraining_section(run: RunResults, corpus: str) -> Section:
             "task. A point is a head, a line joins the means of the layers; dashed is the baseline."
         ],
         charts,
+        menu="Pre-training",
     )
 
 
@@ -215,14 +254,14 @@ def _side_by_side(
 ) -> Chart:
     """A statistic of several models, layer by layer; `series` names them by role."""
     layers = [row for row in rows if row.head is None]
-    intervals = any(row.low is not None for row in layers)
-    return Chart(
+    return by_layer(
         f"side-{slug}".replace(" ", "-"),
         title,
         "",
-        layer_curve(list(series.values()), unit, intervals),
-        [head_datum(row, series=series[row.weights]) for row in rows if row.head is not None],
-        [head_datum(row, series=series[row.weights]) for row in layers],
+        list(series.values()),
+        unit,
+        heads=[head_datum(row, series=series[row.weights]) for row in rows if row.head is not None],
+        layers=[head_datum(row, series=series[row.weights]) for row in layers],
     )
 
 
@@ -286,6 +325,7 @@ def _joined(compared: RunResults, ablated: RunResults) -> Iterator[Section]:
                     points,
                 )
             ],
+            menu="Change and effect",
         )
 
 

@@ -15,8 +15,18 @@ from headscope.evidence import Unit
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import PRUNING, PruningRow
 from headscope.experiments.gates.tables import GATES, GatesSummary, open_shares
-from headscope.report.charts import COLOURS, Chart, Drawing, datum, heat_map
-from headscope.report.sections import SHOWN, Place, Section, card_lines, run_sections
+from headscope.report.charts import Chart, datum, head_map
+from headscope.report.drawings import COLOURS, Drawing
+from headscope.report.sections import (
+    SHOWN,
+    HeadNumbers,
+    Place,
+    Section,
+    card_lines,
+    head_numbers,
+    run_sections,
+)
+from headscope.report.small_plots import Interval
 from headscope.report.views import RANDOM, CorpusView, views
 from headscope.runs import RunResults
 
@@ -79,7 +89,40 @@ def _gates_section(run: RunResults) -> Section:
             )
             for point in path
         ],
+        finding=_finding(run),
+        menu="Gates",
     )
+
+
+def _finding(run: RunResults) -> str:
+    """The heads whose gates stay open longest."""
+    shares = {
+        head_name(*place, part.attention): share
+        for part in run.by_attention()
+        for place, share in open_shares(part).items()
+    }
+    longest = max(shares.values())
+    names = [name for name, share in shares.items() if share == longest]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    stay = "stays" if len(names) == 1 else "stay"
+    return f"As open gates cost more, {', '.join(names[:3])}{more} {stay} open longest"
+
+
+@head_numbers(35)
+def lasting_gates(view: CorpusView, results: list[RunResults]) -> Iterator[HeadNumbers]:
+    """How long the gate of each head stays open."""
+    for run in results:
+        shares = open_shares(run)
+        if shares:
+            task = run.record.study.about.name
+            yield HeadNumbers(
+                f"open gates ({task})",
+                f"At which share of penalties and seeds the head's gate on {task} is open.",
+                task,
+                Unit.SHARE,
+                {place: Interval(share, None, None) for place, share in shares.items()},
+                worth=shares,
+            )
 
 
 def _lasting(run: RunResults) -> Chart:
@@ -87,12 +130,12 @@ def _lasting(run: RunResults) -> Chart:
     shares = open_shares(run)
     maps = [datum(layer, head, share, run.attention) for (layer, head), share in shares.items()]
     kind = "" if run.attention == SELF else f"-{run.attention}"
-    return Chart(
+    return head_map(
         f"gates-lasting{kind}",
         f"how long gates stay open{run.of_attention}",
         "The share of penalties and seeds at which the gate is open.",
-        heat_map(maps, Unit.SHARE),
         maps,
+        Unit.SHARE,
     )
 
 
@@ -218,6 +261,7 @@ def _roles_section(run: RunResults, view: CorpusView) -> Section:
             (role, str(sizes[role]), *(f"{shares[penalty, role]:.0%}" for penalty in penalties))
             for role in names
         ],
+        menu=f"Roles that stay{run.of_attention}",
     )
 
 

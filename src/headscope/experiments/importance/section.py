@@ -11,16 +11,22 @@ from headscope.evidence import Unit
 from headscope.evidence.correlation import Correlation, rank_correlation
 from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
 from headscope.experiments.importance.tables import IMPORTANCE, ImportanceSummary
-from headscope.report.charts import Chart, datum, gain_of, scatter
+from headscope.report.charts import Chart, datum
+from headscope.report.drawings import gain_of, scatter
 from headscope.report.sections import (
     SHOWN,
     Cell,
+    HeadNumbers,
+    NextStep,
     Place,
     Section,
     analysis_section,
     card_lines,
+    head_numbers,
+    next_steps,
     run_sections,
 )
+from headscope.report.small_plots import Interval
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
@@ -55,7 +61,42 @@ def ranking(view: CorpusView) -> Section | None:
             )
         )
     columns = ("head", "rank", "95% of ranks", "importance", "95% interval", "normalised")
-    return Section("Importance", [text], [], columns, lines)
+    finding = f"{lines[0][0]} is the most important head, by gradients on {rows[0].task}"
+    return Section("Importance", [text], [], columns, lines, finding=finding)
+
+
+@head_numbers(20)
+def importances(view: CorpusView, results: list[RunResults]) -> Iterator[HeadNumbers]:
+    """The sensitivity of each task's loss to each head."""
+    for run in results:
+        rows = run.rows(IMPORTANCE)
+        if rows:
+            task = rows[0].task
+            yield HeadNumbers(
+                f"importance ({task})",
+                f"Sensitivity of the loss on {task} to each head, from gradients (Michel et al. "
+                "2019); a filled dot is not a test.",
+                task,
+                Unit.GRADIENT,
+                {(row.layer, row.head): Interval(row.value, row.low, row.high) for row in rows},
+                worth={(row.layer, row.head): float(-row.rank) for row in rows},
+            )
+
+
+@next_steps(30)
+def after_importance(results: list[RunResults]) -> Iterator[NextStep]:
+    """Importance is cheap; whether it tells what is lost takes an ablation."""
+    ablated = [run.record.study for run in results if run.has(ABLATION)]
+    for run in results:
+        if not run.has(IMPORTANCE):
+            continue
+        if not any(run.record.study.same_model_and_task(study) for study in ablated):
+            model, task = run.record.study.model.name, run.record.study.about.name
+            yield NextStep(
+                "Importance is a gradient: whether the task really misses these heads is told by "
+                "switching them off.",
+                f"headscope ablate {model} {task} -o ablation",
+            )
 
 
 @card_lines(40)
@@ -94,6 +135,7 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
         datum(row.layer, row.head, row.value, row.attention, effect=gained[row.layer, row.head])
         for row in rows
     ]
+    lost = rank_correlation(values, -effects)
     yield Section(
         f"Does importance tell what is lost? {study.model.name} on {study.about.name}"
         f"{measured.of_attention}",
@@ -107,7 +149,7 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
             ),
             _agreement(
                 f"what {metric} loses without the head",
-                rank_correlation(values, -effects),
+                lost,
                 ("are missed more", "are missed less: the task does better without them"),
             ),
         ],
@@ -120,7 +162,17 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
                 points,
             )
         ],
+        finding=_told(lost, metric),
+        menu="Importance and effect",
     )
+
+
+def _told(lost: Correlation | None, metric: str) -> str:
+    """Whether importance tells which heads are missed."""
+    if lost is None or lost.low <= 0 <= lost.high:
+        return f"Importance does not tell without which heads {metric} falls, as far as can be seen"
+    more = "more" if lost.value > 0 else "less"
+    return f"Heads that are more important are missed {more} when they are off"
 
 
 def _agreement(what: str, correlation: Correlation | None, meanings: tuple[str, str]) -> str:

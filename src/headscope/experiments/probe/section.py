@@ -63,7 +63,24 @@ def probes_section(view: CorpusView) -> Section | None:
                 by_probe.items(), key=lambda entry: -entry[1][UAS].value
             )
         ],
+        finding=_finding(by_probe),
     )
+
+
+def _finding(by_probe: dict[tuple[str, str], dict[str, ProbeRow]]) -> str:
+    """The best probe of the trained model beside the best that sees no attention."""
+    scores = {key: rows[UAS] for key, rows in by_probe.items()}
+    number = Unit.SHARE.number
+    trained = {key: row for key, row in scores.items() if key[1] == TRAINED}
+    blind = {key: row for key, row in scores.items() if key[1] == NONE}
+    if not trained:
+        return ""
+    (name, _), row = max(trained.items(), key=lambda entry: entry[1].value)
+    said = f"The probe of {name} finds {number(row.value)} of syntactic heads"
+    if not blind:
+        return said
+    (other, _), least = max(blind.items(), key=lambda entry: entry[1].value)
+    return f"{said}; without any attention {number(least.value)} ({other})"
 
 
 def _text(view: CorpusView, words: int) -> str:

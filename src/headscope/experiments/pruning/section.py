@@ -9,14 +9,28 @@ import altair as alt
 import numpy as np
 
 from headscope._util.naming import head_name
+from headscope.evidence import Unit
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import PRUNING, TEST, PruningRow
 from headscope.experiments.pruning.tables import REMOVALS, PruningSummary
-from headscope.report.charts import COLOURS, Chart, Drawing
-from headscope.report.sections import Place, Section, card_lines, run_sections, summary_lines
+from headscope.report.charts import Chart
+from headscope.report.drawings import COLOURS, Drawing
+from headscope.report.sections import (
+    HeadNumbers,
+    NextStep,
+    Place,
+    Section,
+    card_lines,
+    head_numbers,
+    next_steps,
+    run_sections,
+    summary_lines,
+)
+from headscope.report.small_plots import Curve, Interval
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults, Study
 
+PLACE = Unit("place", "place in the order", format=".0f")
 INKS = {"importance": COLOURS[0], "ablation": COLOURS[1], "gates": COLOURS[2], "random": "#777777"}
 """One colour a criterion; where it is computed again after some removals it has another."""
 CAPTION = (
@@ -49,7 +63,7 @@ def pruning_sections(results: list[RunResults]) -> Iterator[Section]:
 
 def _pruning_section(run: RunResults) -> Section:
     summary, study = run.record.summary_as(PruningSummary), run.record.study
-    intact = summary.intact[0]
+    intact, pruned = summary.intact[0], summary.pruned
     rows = run.rows(PRUNING, metric=intact.metric, part=TEST)
     methods = tuple(dict.fromkeys(row.method for row in rows))
     points = [
@@ -72,6 +86,43 @@ def _pruning_section(run: RunResults) -> Section:
         ],
         ("heads kept", *methods),
         _lines(points, methods),
+        finding=_finding(summary, points, intact),
+        glance=_glance(summary, points, intact),
+        menu="Pruning",
+        count=f"{pruned.kept} of {pruned.heads}",
+    )
+
+
+def _finding(summary: PruningSummary, points: list[CurvePoint], intact: Score) -> str:
+    """What was removed at what price, and whether chance would have done as well."""
+    pruned = summary.pruned
+    gone = pruned.heads - pruned.kept
+    at = {point.method: point for point in points if point.kept == pruned.kept}
+    made, random = at.get(pruned.method), at.get("random")
+    if made is None:
+        return f"{gone} of {pruned.heads} heads are removed"
+    unit = intact.difference_unit
+    low, high = made.low - intact.value, made.high - intact.value
+    moved = f"{unit.number(made.value - intact.value)} {unit.interval(low, high)}"
+    said = f"Without {gone} of {pruned.heads} heads {intact.metric} changes by {moved}"
+    if random is None or pruned.method == "random":
+        return said
+    better = intact.better * (made.value - random.value) > 0
+    inside = random.low <= made.value <= random.high
+    if inside or not better:
+        return f"{said}: no better than removing as many at random"
+    return f"{said}, less than removing as many at random costs"
+
+
+def _glance(summary: PruningSummary, points: list[CurvePoint], intact: Score) -> Curve:
+    pruned = summary.pruned
+    own = [point for point in points if point.method == pruned.method]
+    return Curve(
+        [(point.kept, point.value, point.low, point.high) for point in own],
+        intact.value,
+        pruned.kept,
+        "heads kept",
+        intact.unit.number,
     )
 
 
@@ -139,6 +190,54 @@ def _drawing(intact: Score, methods: list[str]) -> Drawing:
         layers.append(floor.mark_rule(strokeDash=[4, 3], color="#777").encode(y="value:Q"))
     drawing: Drawing = alt.layer(*layers).properties(width=420, height=280)
     return drawing
+
+
+@head_numbers(40)
+def order_of_removal(view: CorpusView, results: list[RunResults]) -> Iterator[HeadNumbers]:
+    """When each head would go: the later, the more it matters by the criterion."""
+    for run in results:
+        if not run.has(REMOVALS):
+            continue
+        pruned, task = run.record.summary_as(PruningSummary).pruned, run.record.study.about.name
+        places = {
+            (row.layer, row.head): row.place + 1 for row in run.rows(REMOVALS, method=pruned.method)
+        }
+        gone = pruned.heads - pruned.kept
+        yield HeadNumbers(
+            f"order of removal ({task})",
+            f"As which number a head goes, by {pruned.method}; filled: it is among the {gone} that "
+            "were removed.",
+            task,
+            PLACE,
+            {
+                head: Interval(place, None, None, float(gone), sure=place <= gone)
+                for head, place in places.items()
+            },
+            line=float(gone),
+            worth={head: float(place) for head, place in places.items()},
+            removed=frozenset(head for head, place in places.items() if place <= gone),
+        )
+
+
+@next_steps(20)
+def after_pruning(results: list[RunResults]) -> Iterator[NextStep]:
+    """A smaller model, where none was made; otherwise what to do with it."""
+    pruned = [run for run in results if run.has(REMOVALS)]
+    for run in pruned:
+        study = run.record.study
+        name, made = study.model.name, run.record.summary_as(PruningSummary).pruned
+        yield NextStep(
+            f"{made.kept} of {made.heads} heads were kept; how the smaller model compares with the "
+            "one it was made from, head by head:",
+            f"headscope compare {name} PRUNED-FOLDER DATA -o compare",
+        )
+    for run in [] if pruned else results:
+        if run.record.study.experiment in ("ablation", "importance"):
+            model, task = run.record.study.model.name, run.record.study.about.name
+            yield NextStep(
+                "A model without the heads that this task does not need:",
+                f"headscope prune {model} {task} --max-drop 1% -o smaller",
+            )
 
 
 @card_lines(70)

@@ -6,13 +6,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from headscope._util.naming import SELF
+from headscope._util.naming import SELF, head_name
 from headscope.evidence import HEADS, Unit
 from headscope.evidence.correlation import rank_correlation
 from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
 from headscope.experiments.relevance.tables import score_parts
-from headscope.report.charts import Chart, datum, layer_parts, scatter
-from headscope.report.sections import Place, Section, analysis_section, card_lines, run_sections
+from headscope.report.charts import Chart, datum
+from headscope.report.drawings import layer_parts, scatter
+from headscope.report.sections import (
+    HeadNumbers,
+    Place,
+    Section,
+    analysis_section,
+    card_lines,
+    head_numbers,
+    run_sections,
+)
+from headscope.report.small_plots import Interval
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
@@ -37,6 +47,7 @@ def where_the_score_goes(view: CorpusView) -> Section | None:
     if view.attention != SELF:
         other = "for the encoder" if view.attention != "encoder" else "in the decoder"
         beside = f" Elsewhere: what does not come by the layer, because it has gone {other}."
+    widest = max(layers, key=lambda parts: abs(parts.heads))
     return Section(
         "Where the score goes",
         [
@@ -59,7 +70,35 @@ def where_the_score_goes(view: CorpusView) -> Section | None:
             (str(parts.layer), *(Unit.SHARE.number(getattr(parts, part)) for part in names))
             for parts in layers
         ],
+        finding=(
+            f"In L{widest.layer} most of the score comes through heads, "
+            f"{Unit.SHARE.number(widest.heads)} of it"
+        ),
+        menu="Relevance",
     )
+
+
+@head_numbers(30)
+def relevances(view: CorpusView, results: list[RunResults]) -> Iterator[HeadNumbers]:
+    """The share of each head in the relevance of all heads."""
+    for run in results:
+        rows = run.rows(HEADS, analysis="relevance", statistic="share")
+        rows = [row for row in rows if row.head is not None]
+        if rows:
+            task, even = run.record.study.about.name, rows[0].baseline or 0.0
+            yield HeadNumbers(
+                f"relevance ({task})",
+                f"How much of the prediction on {task} comes through the head, of what comes "
+                f"through all heads (LRP); the line is an even share, {Unit.SHARE.number(even)}.",
+                task,
+                Unit.SHARE,
+                {
+                    row.place: Interval(row.value, row.low, row.high, row.baseline, sure=row.sure)
+                    for row in rows
+                },
+                line=even,
+                worth={row.place: row.value for row in rows},
+            )
 
 
 @card_lines(50)
@@ -110,7 +149,18 @@ def _comparison(run: RunResults, results: list[RunResults]) -> Section:
         )
     study = run.record.study
     title = f"What tells the relevant heads? {study.model.name} on {study.about.name}"
-    return Section(f"{title}{run.of_attention}", texts, charts)
+    most = max(relevant, key=lambda place: relevant[place])
+    number = Unit.SHARE.number
+    return Section(
+        f"{title}{run.of_attention}",
+        texts,
+        charts,
+        finding=(
+            f"{number(relevant[most])} of the relevance of all heads comes through "
+            f"{head_name(*most, run.attention)}, were all alike {number(1 / len(relevant))}"
+        ),
+        menu=f"Relevance{run.of_attention}",
+    )
 
 
 def _other_numbers(

@@ -13,7 +13,8 @@ from headscope.analyses._special_tokens.section import RESTS, SPECIALS, Heads, m
 from headscope.evidence import HEADS
 from headscope.evidence.correlation import rank_correlation
 from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
-from headscope.report.charts import Chart, Datum, Drawing, gain_of
+from headscope.report.charts import Chart
+from headscope.report.drawings import Datum, Drawing, gain_of
 from headscope.report.sections import Section, run_sections
 from headscope.runs import CorpusRecord, RunResults
 
@@ -86,6 +87,9 @@ def _section(run: RunResults, corpus: CorpusRecord, results: list[RunResults]) -
                 },
             )
         ],
+        finding=f"{len(rests)} of {len(mass)} heads give half of their attention to specials",
+        menu=f"Resting: {corpus.corpus}",
+        count=f"{len(rests)}",
     )
 
 
