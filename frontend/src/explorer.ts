@@ -1,20 +1,25 @@
 /** The live page: type a text, look at every head, switch heads off, see what changes. */
-import { type Role, type Text, unpackJson, inflate } from "./data";
+import { otherLine } from "./board";
+import { inflate, type Other, type Role, type Text, unpackJson } from "./data";
 import { el, find } from "./dom";
 import { interval } from "./interval";
 import { links } from "./links";
 import { largeMap, thumbnail } from "./map";
+import { compared, largestChange, type Prediction } from "./prediction";
 
 interface Start {
   models: { name: string; top: string }[];
-  known: { model: string; roles: Role[] }[];
+  known: { model: string; roles: Role[]; others: Other[] }[];
+  /** Texts of the runs, to pick one from. */
+  texts: string[];
   text: string;
   others: string[];
 }
 interface Stack { kind: string; layers: number[]; heads: string[]; text: Text }
-interface Prediction { title: string; values: Record<string, number>; said: string | null }
 interface Answer { stacks: Stack[]; maps: Uint8Array; before: Prediction | null; now: Prediction | null }
 interface State { model: string; text: string; others: string[]; off: string[]; weights: string; head: string; kind: string }
+
+const LANGUAGE = ["syntax", "coreference", "frames", "links", "alignment"];
 
 class Explorer {
   private readonly state: State;
@@ -67,6 +72,15 @@ class Explorer {
       this.state.kind = this.choice("#kind").value;
       this.state.head = "";
       this.draw();
+    });
+    const pick = this.choice("#texts");
+    pick.parentElement!.hidden = !this.start.texts.length;
+    pick.append(...this.start.texts.map((text) => el("option", { value: text }, text.slice(0, 90))));
+    pick.addEventListener("change", () => {
+      if (!pick.value) return;
+      this.field("#text").value = pick.value;
+      this.change({ text: pick.value });
+      pick.value = "";
     });
     find("#all-on")!.addEventListener("click", () => this.change({ off: [] }));
     const modes = [...find("#mode")!.querySelectorAll("button")];
@@ -149,9 +163,12 @@ class Explorer {
     this.choice("#kind").replaceChildren(...answer.stacks.map((one) => el("option", { value: one.kind }, one.kind || "self")));
     this.choice("#kind").value = stack.kind;
     const off = this.state.off.length;
-    find("#headline")!.textContent = off ? `Without ${this.state.off.slice(0, 4).join(", ")}${off > 4 ? ` and ${off - 4} more` : ""}` : "Every head on this text";
+    const without = `Without ${this.state.off.slice(0, 4).join(", ")}${off > 4 ? ` and ${off - 4} more` : ""}`;
+    const moved = off && answer.before && answer.now ? largestChange(answer.before, answer.now) : "";
+    find("#headline")!.textContent = off ? `${without}${moved ? `, ${moved}` : ""}` : "Every head on this text";
     find("#note")!.textContent = off ? "One text, no interval: a run tells how sure an effect is (headscope ablate)." : "";
     this.board(answer, stack);
+    this.presets(stack);
     this.head(answer, stack);
     this.prediction(answer);
     const { model, text, others, weights, head, kind } = this.state;
@@ -172,7 +189,7 @@ class Explorer {
       label.addEventListener("click", () => this.toggle(name));
       made.push(label);
       for (let head = 0; head < widest; head++) {
-        made.push(head < heads ? this.cell(answer, stack, `${name}.H${head}`) : el("span"));
+        made.push(head < heads ? this.cell(`${name}.H${head}`) : el("span"));
       }
     });
     board.replaceChildren(...made);
@@ -182,7 +199,23 @@ class Explorer {
     }
   }
 
-  private cell(_: Answer, __: Stack, head: string): HTMLElement {
+  /** All heads of a kind off at once, where a run says which they are. */
+  private presets(stack: Stack): void {
+    const kinds: Record<string, string[]> = {};
+    for (const head of stack.heads) {
+      const kind = this.roles(head).find((role) => role.kind !== "shape")?.kind;
+      const group = kind && (LANGUAGE.includes(kind) ? "language" : kind);
+      if (group) (kinds[group] ??= []).push(head);
+    }
+    find("#presets")!.replaceChildren(...Object.entries(kinds).map(([kind, heads]) => {
+      const on = heads.every((head) => this.isOff(head));
+      const button = el("button", { type: "button", class: "button", "aria-pressed": String(on) }, `${kind} heads off (${heads.length})`);
+      button.addEventListener("click", () => this.change({ off: on ? this.state.off.filter((one) => !heads.includes(one)) : [...new Set([...this.state.off, ...heads])] }));
+      return button;
+    }));
+  }
+
+  private cell(head: string): HTMLElement {
     const off = this.isOff(head);
     const kind = this.roles(head).find((role) => role.kind !== "shape")?.kind ?? "shape";
     const cell = el("button", {
@@ -209,13 +242,16 @@ class Explorer {
     button.addEventListener("click", () => this.toggle(head));
     place.replaceChildren(
       el("div", { class: "peek-title" }, el("span", { class: `chip kind-${kind}` }, head), el("b", {}, roles[0]?.title ?? ""), button),
-      el("div", { class: "maps" }, links(map, stack.text.tokens, stack.text.queries!), largeMap(map, stack.text.tokens, stack.text.queries!, place)),
+      el("div", { class: "maps" }, links(map, stack.text.tokens, stack.text.queries!), largeMap(map, stack.text.tokens, stack.text.queries!, place, 300)),
     );
     find("#known")!.replaceChildren(
       el("h2", {}, `What the run knows of ${head}`),
       ...(roles.length
         ? roles.map((role) => el("div", { class: `line kind-${role.kind}` }, el("span", { class: "what" }, role.title), interval(role), el("span", { class: "number" }, role.text)))
-        : [el("p", { class: "fine" }, this.start.known.length ? "No role that could be told from chance." : "No run was given: headscope explore MODEL RUN shows what a scan found.")]));
+        : [el("p", { class: "fine" }, this.start.known.length ? "No role that could be told from chance." : "No run was given: headscope explore MODEL RUN shows what a scan found.")]),
+      ...this.start.known.filter((one) => one.model === this.state.model).flatMap((one) => one.others)
+        .filter((other, i, all) => other.rows[head] && all.findIndex((each) => each.title === other.title) === i)
+        .map((other) => otherLine(other, head)));
   }
 
   private prediction(answer: Answer): void {
@@ -232,19 +268,7 @@ class Explorer {
         ...(before.said !== now.said ? [el("p", { class: "fine" }, `With all heads on: ${before.said}`)] : []));
       return;
     }
-    const names = [...new Set([...Object.keys(now.values), ...Object.keys(before.values)])];
-    const number = (value: number | undefined) => (value === undefined ? "–" : value.toFixed(3));
-    const at = (value: number | undefined) => `${100 * Math.min(1, Math.max(0, value ?? 0))}%`;
-    place.replaceChildren(
-      el("p", { class: "fine" }, `${now.title}: ring with all heads on, disc now.`),
-      ...names.map((name) => {
-        const [was, is] = [before.values[name], now.values[name]];
-        const track = el("span", { class: "track-of" }, el("span", { class: "ring" }), el("span", { class: "disc" }));
-        (track.children[0] as HTMLElement).style.left = at(was);
-        (track.children[1] as HTMLElement).style.left = at(is);
-        return el("div", { class: "line" }, el("span", { class: "what" }, name), track,
-          el("span", { class: "number" }, was === is ? number(is) : `${number(was)} to ${number(is)}`));
-      }));
+    place.replaceChildren(...compared(now.title, before.values, now.values));
   }
 
   /** The same head on another text, or in another model. */
@@ -259,7 +283,23 @@ class Explorer {
       const stack = this.stack(answer);
       const head = stack.heads.includes(this.state.head) ? this.state.head : stack.heads[0];
       const map = this.map(answer, stack, head)!;
-      place.replaceChildren(el("p", {}, el("b", {}, `${head} of ${model}`)), largeMap(map, stack.text.tokens, stack.text.queries!, place));
+      const board = el("div", { class: "board with-maps small" });
+      board.style.setProperty("--heads", String(Math.max(...stack.layers)));
+      const widest = Math.max(...stack.layers);
+      let number = 0;
+      stack.layers.forEach((heads, layer) => {
+        if (!heads) return;
+        board.append(el("span", { class: "axis" }, `L${layer}`));
+        for (let i = 0; i < widest; i++) {
+          if (i >= heads) { board.append(el("span")); continue; }
+          const name = stack.heads[number++];
+          const cell = el("span", { class: `cell kind-shape${name === head ? " shown" : ""}`, title: name });
+          cell.append(thumbnail(this.map(answer, stack, name)!, stack.text.tokens.length, place));
+          board.append(cell);
+        }
+      });
+      place.replaceChildren(el("p", {}, el("b", {}, `${head} of ${model}`), ` on “${text}”`),
+        largeMap(map, stack.text.tokens, stack.text.queries!, place, 300), el("div", { class: "scroll", tabindex: 0 }, board));
     } catch (error) {
       place.replaceChildren(el("p", { class: "fine" }, (error as Error).message));
     }

@@ -28,7 +28,7 @@ export function thumbnail(map: Uint8Array, keys: number, within: Element): HTMLC
 }
 
 /** A large map with tokens beside it, and what is pointed at in words below it. */
-export function largeMap(map: Uint8Array, keys: string[], queries: string[], within: Element): HTMLElement {
+export function largeMap(map: Uint8Array, keys: string[], queries: string[], within: Element, room = 560): HTMLElement {
   const canvas = el("canvas", { class: "cells" });
   paint(canvas, map, keys.length, colourOf(within));
   const marker = el("div", { class: "marker", hidden: true });
@@ -71,7 +71,7 @@ export function largeMap(map: Uint8Array, keys: string[], queries: string[], wit
     event.stopPropagation();
     point(row + step[0], column + step[1]);
   });
-  const size = Math.max(11, Math.min(28, Math.floor(560 / Math.max(keys.length, queries.length))));
+  const size = Math.max(11, Math.min(28, Math.floor(room / Math.max(keys.length, queries.length))));
   const figure = el("div", { class: "map" }, el("div"), columns, rows, board);
   figure.style.setProperty("--cell", `${size}px`);
   figure.style.setProperty("--keys", String(keys.length));

@@ -110,7 +110,7 @@ class Report {
   }
 
   /** The names of heads in tables, on the colours of their roles. */
-  private colourNames(page: HTMLElement, view: View): void {
+  private colourNames(page: Element, view: View): void {
     page.querySelectorAll<HTMLElement>("button.head").forEach((button) => {
       if (view.heads.includes(button.dataset.head!)) {
         button.className = `head chip kind-${roleOf(view, button.dataset.head!)?.kind ?? "none"}`;

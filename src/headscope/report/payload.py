@@ -90,7 +90,7 @@ class Payload:
                 "lines": {name: card.further for name, card in cards.items() if card.further},
                 "relatives": _relatives(view),
                 "numbers": list(_numbers(number, view, heads)),
-                "others": [_others(one, view) for one in numbers_of(view, results)],
+                "others": [packed_numbers(one, view) for one in numbers_of(view, results)],
                 "texts": self._texts(view, heads),
             }
         )
@@ -214,7 +214,8 @@ def _best(view: CorpusView) -> dict[str, list[Json]]:
     return by_head
 
 
-def _others(numbers: HeadNumbers, view: CorpusView) -> Json:
+def packed_numbers(numbers: HeadNumbers, view: CorpusView) -> Json:
+    """A number of every head from another run, as the script reads it."""
     places = list(numbers.rows)
     rows = with_common_axis([numbers.rows[place] for place in places])
     number = numbers.unit.number

@@ -34,6 +34,8 @@ def demo_verb(
     screen = Screen()
     screen.summary(runs, MOST)
     screen.line(f"next: headscope roles {out}")
-    screen.line(f"next: headscope explore minilm {out}   (a live page; extra 'explore')")
+    screen.line(
+        f"next: headscope explore minilm {out} {out}/ablation   (a live page; extra 'explore')"
+    )
     screen.line("next: headscope scan MODEL DATA -o run")
     screen.path(page)

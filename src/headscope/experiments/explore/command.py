@@ -21,8 +21,8 @@ def explore_verb(
     model: Annotated[
         str, typer.Argument(metavar="[MODEL]", help="A hub id, a folder, or 'minilm'.")
     ] = "minilm",
-    run: Annotated[
-        Path | None, typer.Argument(metavar="[RUN]", help="A run folder of the same model.")
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUN]...", help="Run folders of the same model.")
     ] = None,
     beside: Annotated[
         list[str] | None, typer.Option(help="Another model to compare with; may be repeated.")
@@ -43,7 +43,7 @@ def explore_verb(
     from headscope.experiments.explore import open_model, serve
     from headscope.runs import RunResults
 
-    runs = [RunResults.read(run)] if run is not None else []
+    known = [RunResults.read(run) for run in runs or ()]
     models = [open_model(model, device, options.language_pair(languages))]
     models += [open_model(other, device) for other in beside or ()]
     screen = Screen()
@@ -55,4 +55,4 @@ def explore_verb(
         if browser:
             webbrowser.open(address)
 
-    serve(models, runs, port=port, ready=ready)
+    serve(models, known, port=port, ready=ready)
