@@ -22,8 +22,7 @@ const options = {
 
 await build({ ...options, entryPoints: ["src/report.ts", "src/explorer.ts", "src/report.css"] });
 await build({ ...options, entryPoints: ["src/widget.ts"], format: "esm" });
-// In a notebook the style is that of the widget alone.
+// In a notebook the style is that of the widget alone; its script registers the fonts.
 const style = readFileSync(`${outdir}/report.css`, "utf8").replace(banner, "");
-const fonts = style.match(/@font-face\{[^}]*\}/g).join("");
 const own = style.replace(/@font-face\{[^}]*\}/g, "").replace(/:root\b/g, "&").replace(/(^|[}\s])body(?=[{,])/g, "$1&").replace(/(^|[}\s])html\{[^}]*\}/g, "$1");
-writeFileSync(`${outdir}/widget.css`, `${banner}\n${fonts}\n.headscope{${own.trim()}}\n`);
+writeFileSync(`${outdir}/widget.css`, `${banner}\n.headscope{${own.trim()}}\n`);

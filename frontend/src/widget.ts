@@ -4,6 +4,8 @@ import { el } from "./dom";
 import { headPage } from "./head_page";
 import { overview } from "./overview";
 import { toggleExamples } from "./tables";
+import sans from "../fonts/headscope-sans.woff2";
+import serif from "../fonts/headscope-serif.woff2";
 
 interface Model { get(name: string): string }
 
@@ -14,13 +16,22 @@ async function unpack(model: Model): Promise<Data> {
   return { views: read(views), maps: new Uint8Array(maps), examples };
 }
 
+/** Fonts belong to the document: a style within a part of it cannot bring any. */
+function addFonts(): void {
+  if (document.fonts.check("12px 'Headscope Sans'") && [...document.fonts].some((one) => one.family.includes("Headscope"))) return;
+  document.fonts.add(new FontFace("Headscope Sans", `url(${sans})`, { weight: "400 700" }));
+  document.fonts.add(new FontFace("Headscope Serif", `url(${serif})`, { weight: "600" }));
+}
+
 async function render({ model, el: place }: { model: Model; el: HTMLElement }): Promise<void> {
   const data = await unpack(model);
+  addFonts();
   const title = el("h1", {});
   const body = el("div");
   const select = el("select", { "aria-label": "what is shown" }, ...data.views.map((view, i) => el("option", { value: i }, view.short)));
   select.hidden = data.views.length < 2;
   place.classList.add("headscope");
+  place.style.containerType = "inline-size";
   place.append(el("div", { class: "top" }, select), title, body);
   const view = (): View => data.views[Number(select.value) || 0];
   const home = () => {

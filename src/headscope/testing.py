@@ -96,8 +96,7 @@ def tiny_model(family: str = "bert", seed: int = 1) -> Model:
     >>> tiny_model("bert")
     bert: bert, 3 layers x 4 heads, at most 62 tokens
     """
-    decoder = family in ("gpt2", "llama")
-    return wrap(tiny_network(family, seed), tiny_tokenizer(decoder), family)
+    return wrap(tiny_network(family, seed), tiny_tokenizer(family in ("gpt2", "llama")), family)
 
 
 def check_analysis(

@@ -46,6 +46,7 @@ TOP = {"__init__.py", "__main__.py", "errors.py", "plugin.py", "testing.py"}
 """The modules at the top of the package."""
 OPENS_THE_PAGE = {
     "runs/results.py": {"report"},
+    "runs/head.py": {"report"},
     "experiments/look/__init__.py": {"report"},
     "experiments/explore/__init__.py": {"explorer"},
 }

@@ -111,8 +111,8 @@ class TwoPartRun(TaskRun):
         return tested, {"choose": chosen}
 
 
-MOST = 23
-"""Lines of a summary on the terminal; two more say where the details and the report are."""
+MOST = 22
+"""Lines of a summary on the terminal; three more say what is next and where the report is."""
 
 
 def show_result(
@@ -120,6 +120,7 @@ def show_result(
 ) -> None:
     """Print the results of a run, and where its report is."""
     from headscope.cli.show import Screen, result_data
+    from headscope.report.joined import what_next
 
     page = (folder / "report.html").resolve()
     if not page.exists():
@@ -135,4 +136,6 @@ def show_result(
     else:
         screen.summary([results], MOST)
         screen.line(f"every head in words: headscope roles {folder}")
+        for step in what_next([results], most=1):
+            screen.line(f"next: {step.command}")
     screen.path(page)

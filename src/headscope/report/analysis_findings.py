@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from headscope.report.findings import finding_of
+from headscope.report.catalogue import role_rules
+from headscope.report.findings import finding_of, headline
 from headscope.report.numbers import Line
 from headscope.report.views import CorpusView
+
+
+def view_headline(view: CorpusView) -> str:
+    """A view in one sentence: its roles, or what it found where nothing in it earns a role."""
+    with_rules = {name for name, _ in role_rules()}
+    names = [analysis.analysis for analysis in view.analyses]
+    if view.roles or with_rules & set(names):
+        return headline(view)
+    sections = ((view.section(name), name) for name in names)
+    found = (
+        (one.finding if one is not None else "") or analysis_finding(view, name)
+        for one, name in sections
+    )
+    return next((text for text in found if text), view.title)
 
 
 def analysis_finding(view: CorpusView, analysis: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headscope.report.examples import examples_of
 from headscope.report.numbers import COLUMNS, Line
 from headscope.report.sections import Cell, Section
-from headscope.report.small_plots import Interval
+from headscope.report.small_plots import interval_of
 from headscope.report.views import CorpusView
 
 
@@ -20,6 +20,6 @@ def _cells(line: Line, view: CorpusView) -> tuple[Cell | str, ...]:
     row = line.row
     plot = None
     if line.unit.bounded:
-        plot = Interval(row.value, row.low, row.high, row.baseline, sure=row.sure)
+        plot = interval_of(row)
     shown = Cell(value, plot=plot, examples=examples_of(view, row), strong=row.sure)
     return text, Cell(head, head=head), shown, interval, baseline

@@ -18,11 +18,10 @@ from typing import Any
 import jinja2
 
 from headscope._util.atomic import write_text
-from headscope.report.analysis_findings import analysis_finding
+from headscope.report.analysis_findings import analysis_finding, view_headline
 from headscope.report.arcs import Picture
 from headscope.report.best_heads import best_table
 from headscope.report.catalogue import load_sections
-from headscope.report.findings import headline
 from headscope.report.head_cards import head_cards
 from headscope.report.joined import what_matters, what_next
 from headscope.report.model_summary import model_summary
@@ -58,7 +57,7 @@ def render(results: list[RunResults]) -> str:
     return page(
         "report.html",
         payload,
-        title=headline(shown[0]) if shown else experiments[0].title,
+        title=view_headline(shown[0]) if shown else experiments[0].title,
         experiments=[(payload.add_charts(one.charts), one) for one in experiments],
         sections=parts,
         next_steps=what_next(results),

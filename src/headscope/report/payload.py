@@ -15,15 +15,16 @@ from typing import Any
 from headscope._util.naming import head_name
 from headscope.evidence import Unit
 from headscope.evidence.example_tables import MAPS
+from headscope.report.analysis_findings import view_headline
 from headscope.report.catalogue import load_sections
 from headscope.report.charts import Chart
 from headscope.report.examples import packed_examples
-from headscope.report.findings import Finding, finding_of, gains_of, headline, strongest
+from headscope.report.findings import Finding, finding_of, gains_of, strongest
 from headscope.report.head_cards import Card
 from headscope.report.joined import numbers_of
 from headscope.report.numbers import number_key
 from headscope.report.sections import HeadNumbers, head_relatives
-from headscope.report.small_plots import Interval, with_common_axis
+from headscope.report.small_plots import Interval, interval_of, with_common_axis
 from headscope.report.views import RANDOM, CorpusView
 from headscope.runs import RunResults
 
@@ -77,7 +78,7 @@ class Payload:
             {
                 "title": view.title,
                 "short": self._short(view),
-                "headline": headline(view),
+                "headline": view_headline(view),
                 "lead": _lead(view),
                 "layers": view.head_counts,
                 "heads": heads,
@@ -259,7 +260,7 @@ def _numbers(number: int, view: CorpusView, heads: list[str]) -> Any:
                     None if end is None else round(end, 6)
                     for end in (row.baseline, row.low, row.high)
                 ),
-                row.sure or row.q is None,
+                interval_of(row).sure or row.q is None,
             )
         if any(cell is not None for cell in cells):
             yield {

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from headscope.evidence import HeadRow
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -34,6 +36,13 @@ class Interval:
     def json(self) -> str:
         """The same as an attribute of an element."""
         return json.dumps(self.numbers)
+
+
+def interval_of(row: HeadRow) -> Interval:
+    """A number of a head; sure if its test is passed and its interval leaves its baseline out."""
+    low, baseline, high = row.low, row.baseline, row.high
+    apart = low is None or baseline is None or high is None or not low <= baseline <= high
+    return Interval(row.value, row.low, row.high, row.baseline, sure=row.sure and apart)
 
 
 def with_common_axis(intervals: Sequence[Interval]) -> list[Interval]:

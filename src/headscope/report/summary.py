@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.report.findings import headline, strongest
+from headscope.report.analysis_findings import view_headline
+from headscope.report.findings import strongest
 from headscope.report.page import sections_of
 from headscope.report.views import RANDOM, CorpusView, views
 from headscope.runs import RunResults
@@ -20,14 +21,15 @@ def summary(results: list[RunResults]) -> Iterator[str]:
     for view in trained_views(results):
         found = strongest(view)
         if view.roles or view.lines:
-            yield f"{headline(view)} ({view.corpus})."
+            yield f"{view_headline(view)} ({view.corpus})."
         yield from (f"  {finding.sentence}" for finding in found)
         if not found:  # an experiment's numbers per head, which earn no roles
             for line in view.lines[:3]:
                 what, head, value, interval, _ = line.cells
                 yield f"  {what}: {head}, {value} {interval}"
     for section in sections_of(results):
-        yield f"{section.title}: {section.text[0] if section.text else ''}".rstrip(": ")
+        said = section.finding or (section.text[0] if section.text else "")
+        yield f"{section.title}: {said}".rstrip(": ")
     for view in trained_views(results):
         if view.left_out:
             yield f"left out on {view.corpus}: {', '.join(view.left_out)} (why: --verbose)"

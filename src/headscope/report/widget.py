@@ -28,10 +28,3 @@ def widget(payload: Payload) -> Any:
 
     packed = payload.packed()
     return Heads(**{name: packed[name] for name in ("views", "maps", "examples")})
-
-
-def is_installed() -> bool:
-    """Whether widgets can be made here."""
-    from importlib.util import find_spec
-
-    return find_spec("anywidget") is not None

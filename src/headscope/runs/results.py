@@ -15,9 +15,11 @@ import pyarrow.parquet as pq
 
 from headscope._util.atomic import write
 from headscope._util.naming import SELF
+from headscope._util.notebook import ShownInNotebooks
 from headscope._util.plugins import did_you_mean
 from headscope.errors import HeadscopeError, RunError
-from headscope.evidence import BEST, BestHead, Table, Unit
+from headscope.evidence import BEST, HEADS, BestHead, Table, Unit
+from headscope.runs.head import HeadResult, known_name
 from headscope.runs.record import COMPLETE, Record, read_record
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def open_run(folder: Path | str) -> RunResults:
 
 
 @dataclass
-class RunResults:
+class RunResults(ShownInNotebooks):
     """What a run found, from memory or from a run folder.
 
     Attributes:
@@ -186,6 +188,37 @@ class RunResults:
         }
         return BestResult(row, self.record.unit(units[row.statistic]))
 
+    def plot(self, analysis: str, group: str | int | None = None, **which: Any) -> Any:
+        """A number of every head as a chart that can be changed (Altair).
+
+        Args:
+            analysis, group: as for `best`, which also says what else can be named.
+        """
+        from headscope.report.plots import plot_number
+
+        best = self.best(analysis, group, **which)
+        names = ("corpus", "weights", "analysis", "statistic", "group", "direction", "attention")
+        key = {name: getattr(best.row, name) for name in names}
+        known = {name: value for name, value in key.items() if value is not None}
+        rows = [
+            row
+            for row in self.rows(HEADS, **known)
+            if row.head is not None
+            and (row.group, row.direction) == (best.row.group, best.row.direction)
+        ]
+        words = [analysis, best.row.group, best.row.direction, f"({best.row.corpus})"]
+        return plot_number(rows, best.unit, " ".join(word for word in words if word))
+
+    def head(self, name: str, *, corpus: str | None = None, weights: str = "trained") -> HeadResult:
+        """One head: what it does, in words and as a chart.
+
+        Args:
+            name: `L2.H8`, or `cross L2.H3` in a model with an encoder and a decoder.
+        """
+        if not self.corpora:
+            raise HeadscopeError("this run has no numbers per head; see its tables")
+        return HeadResult(self, known_name(self, name), corpus or self.corpora[0], weights)
+
     def pandas(self, table: str = "heads") -> pandas.DataFrame:
         """A table as a pandas frame; by default all numbers, one row a number."""
         try:
@@ -255,6 +288,10 @@ class RunResults:
             padded = (zip(row, widths, strict=True) for row in cells)
             lines += [title, *("  ".join(c.ljust(w) for c, w in row) for row in padded)]
         return "\n".join(line.rstrip() for line in lines)
+
+    @property
+    def _has_widget(self) -> bool:
+        return super()._has_widget and bool(self.corpora)  # it shows numbers of heads
 
     def _repr_html_(self) -> str:
         from headscope.report.text import text_tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headscope.evidence import BEST, HEADS, BestHead, HeadRow, Unit
 from headscope.report.examples import examples_of
 from headscope.report.sections import Cell, Section, analysis_section
-from headscope.report.small_plots import Interval
+from headscope.report.small_plots import interval_of
 from headscope.report.views import CorpusView
 
 SOURCES = {
@@ -80,5 +80,4 @@ def _cell(view: CorpusView, row: HeadRow, named: bool = False) -> Cell:
     value = Unit.SHARE.number(row.value)
     text = f"{row.name} {value}" if named else value
     examples = examples_of(view, row) if row.head is not None else None
-    plot = Interval(row.value, row.low, row.high, row.baseline, sure=row.sure)
-    return Cell(text, row.interval(Unit.SHARE), plot=plot, examples=examples)
+    return Cell(text, row.interval(Unit.SHARE), plot=interval_of(row), examples=examples)

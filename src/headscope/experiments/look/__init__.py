@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headscope._util.notebook import ShownInNotebooks
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Look:
+class Look(ShownInNotebooks):
     """The attention of every head on one text.
 
     Attributes:
@@ -93,13 +95,6 @@ class Look:
 
         write_text(Path(path), self.page())
         return Path(path)
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        from headscope.report.widget import is_installed
-
-        if is_installed():
-            return self.widget()._repr_mimebundle_(**options)
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def _repr_html_(self) -> str:
         import html
