@@ -31,4 +31,14 @@ for library in LIBRARIES:
 
 _made = subprocess.run([sys.executable, "-c", BUNDLE], check=True, capture_output=True).stdout
 _bundle = _made.decode()
-vl_convert.javascript_bundle = lambda: _bundle
+_bundling = vl_convert.javascript_bundle
+
+
+def bundled(snippet: str | None = None, vl_version: str | None = None) -> str:
+    """What `javascript_bundle` returns, which is made already unless more is asked for."""
+    if snippet is None and vl_version is None:
+        return _bundle
+    return _bundling(snippet or "", vl_version)
+
+
+vl_convert.javascript_bundle = bundled
