@@ -1,7 +1,7 @@
 """The command line in processes of its own, which start in a moment.
 
-A server process imports the heavy libraries once; every command runs in a fork of it, with one
-thread, in a folder of its own choice.
+A server process imports the heavy libraries once (see `preloaded.py`); every command runs in a
+fork of it, with one thread, in a folder of its own choice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-PRELOADED = ["torch", "transformers", "altair", "pyarrow.parquet", "sklearn.manifold"]
+PRELOADED = ["tests.preloaded"]
+"""Nothing of headscope: every command imports that itself, as a user's does."""
 
 
 @dataclass(frozen=True)

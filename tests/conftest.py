@@ -12,7 +12,10 @@ import pytest
 if TYPE_CHECKING:
     from headscope.model import Model
 
-collect_ignore = ["plugins"]  # a package of its own: importing it would register its analysis
+collect_ignore = [
+    "plugins",  # a package of its own: importing it would register its analysis
+    "preloaded.py",  # importing it takes seconds, and is for the commands alone
+]
 
 
 def pytest_collection_finish() -> None:

@@ -20,7 +20,8 @@ from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS
 from headscope.experiments._shared.head_curves import CHOICE, TEST
-from headscope.experiments._shared.held_out import HeldOut
+from headscope.experiments._shared.held_out import HeldOut, choice_and_test
+from headscope.experiments._shared.identity import task_record
 from headscope.experiments.gates.schedule import Schedule
 from headscope.experiments.pruning.curves import PruningCurves
 from headscope.experiments.pruning.orders import HeadScorer, order_by
@@ -34,12 +35,16 @@ from headscope.testing import tiny_tokenizer
 from tests.tiny import CONFIGS, tiny
 
 Run = Callable[..., tuple[int, str, str]]
+FEW = 24
+"""Pairs of texts, a half to choose by: what is proven here holds for any number of them."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pruned") / "smaller"
-    hs.prune("minilm", "tour", keep=0.5, beside=(), out=path, progress=NoProgress())
+    hs.prune(
+        "minilm", task("tour", limit=FEW), keep=0.5, beside=(), out=path, progress=NoProgress()
+    )
     return path
 
 
@@ -49,7 +54,7 @@ def test_the_folder_holds_a_smaller_model_that_does_the_same(folder: Path, minil
     assert "36 of 72 heads" in repr(pruned)
     assert len(gone) == 36
     assert record["pruned"]["difference"] < 1e-5
-    _, tested = two_parts("tour")
+    _, tested = two_parts("tour", limit=FEW)
     cases = tested.cases(minilm, tested.examples, None)
     with hs.disable(minilm, gone, "zero"):
         expected = tested.predict(minilm, cases, Budget())
@@ -95,11 +100,13 @@ def test_the_onnx_file_gives_the_same(folder: Path) -> None:
 
 def test_the_same_command_finds_it_done(folder: Path) -> None:
     before = (folder / "model.safetensors").stat().st_mtime_ns
-    choice, test = two_parts("tour")
+    choice, test = two_parts("tour", limit=FEW)
     again = hs.prune(load("minilm"), test, choose=choice, keep=0.5, beside=(), out=folder,
                      progress=NoProgress())  # fmt: skip
     assert again.record.status == "complete"
     assert (folder / "model.safetensors").stat().st_mtime_ns == before
+    named, given = choice_and_test("tour", None), two_parts("tour")
+    assert [task_record(one) for one in named] == [task_record(one) for one in given]
 
 
 @pytest.mark.parametrize("family", ["gpt2", "mpnet"])
@@ -110,7 +117,7 @@ def test_models_without_all_heads_of_a_layer_go_to_onnx(family: str, tmp_path: P
 
 @pytest.fixture(scope="module")
 def curves() -> PruningCurves:
-    choice, test = two_parts("tour")
+    choice, test = two_parts("tour", limit=FEW)
     data = HeldOut(load("minilm"), {TEST: test, CHOICE: choice})
     curves = PruningCurves(data, PruningTarget(keep=0.5, beside=("ablation",)).selections)
     for selection in curves.selections:
@@ -176,7 +183,7 @@ def test_heads_are_scored_again_without_those_that_went(curves: PruningCurves) -
 
 
 def test_once_and_for_all_stands_beside_again_and_again(minilm: Model) -> None:
-    some = task("tour", limit=20)
+    some = task("tour", limit=12)
     results = hs.prune(minilm, some, keep=0.5, step=36, beside=(), progress=NoProgress())
     methods = {row.method for row in results.rows(REMOVALS)}
     assert methods == {"importance", "importance, again after 36"}
@@ -190,7 +197,8 @@ def test_once_and_for_all_stands_beside_again_and_again(minilm: Model) -> None:
 
 
 def test_means_can_stand_for_heads(minilm: Model) -> None:
-    results = hs.prune(minilm, "tour", keep=0.25, how="mean", beside=(), progress=NoProgress())
+    some = task("tour", limit=FEW)
+    results = hs.prune(minilm, some, keep=0.25, how="mean", beside=(), progress=NoProgress())
     assert results.record.summary_as(PruningSummary).pruned.difference < 1e-5
     (section,) = pruning_sections([results])
     assert "75% of the heads removed (18 of 72 are left)" in section.text[0]
@@ -288,7 +296,7 @@ def test_bad_targets_are_refused(minilm: Model, tmp_path: Path) -> None:
 
 def test_the_command_finds_the_model_of_the_same_call(run: Run, folder: Path) -> None:
     before = (folder / "model.safetensors").stat().st_mtime_ns
-    options = ["--keep", "50%", "--beside", "", "-o", folder]
+    options = ["--keep", "50%", "--beside", "", "--limit", FEW, "-o", folder]
     code, out, messages = run("prune", "minilm", "tour", *options)
     assert code == 0, messages
     assert "36 of 72 are left" in " ".join(out.split())

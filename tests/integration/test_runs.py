@@ -30,7 +30,7 @@ from tests.integration.test_scan import letters
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
-SMALL_SHARDS = "import headscope.experiments.scan.settings as settings\nsettings.SHARD = 48\n"
+SMALL_SHARDS = "import headscope.experiments.scan.settings as settings\nsettings.SHARD = 30\n"
 
 
 def start(*arguments: object) -> Command:
@@ -117,14 +117,14 @@ def test_results_of_shards_add_up(tmp_path: Path) -> None:
 
 
 def test_killed_and_run_again_equals_an_uninterrupted_run(tmp_path: Path) -> None:
-    corpus = corpus_file(tmp_path)
+    corpus = corpus_file(tmp_path, 240)
     whole = start("scan", "minilm", corpus, "-o", tmp_path / "whole")
     run, rng, kills = tmp_path / "killed", random.Random(2), 0
     for _ in range(3):
         began = time.time()
         process = start("scan", "minilm", corpus, "-o", run)
         wait_for_checkpoint(process, run, began)
-        time.sleep(rng.random() * 0.4)
+        time.sleep(rng.random() * 0.3)
         kills += process.running
         process.signal(signal.SIGKILL)
         process.wait()

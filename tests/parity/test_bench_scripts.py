@@ -17,15 +17,22 @@ from headscope.evidence import HEADS
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
+from headscope.runs import RunResults
 
 TOUR = read("tour")
 
 
-@pytest.mark.parametrize("script", ["single", "padded", "clark"])
-def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def scanned(minilm: Model) -> RunResults:
     names = [name for name in analyses() if name not in ("coreference", "frames", "links")]
     settings = Settings(min_count=20)
-    results = scan(minilm, TOUR, only=names, settings=settings, progress=NoProgress())
+    return scan(minilm, TOUR, only=names, settings=settings, progress=NoProgress())
+
+
+@pytest.mark.parametrize("script", ["single", "padded", "clark"])
+def test_a_script_equals_a_scan(
+    minilm: Model, scanned: RunResults, script: str, tmp_path: Path
+) -> None:
     minilm.network.set_attn_implementation("eager")
     try:
         scripts: dict[str, Callable[[], Sums]] = {
@@ -57,7 +64,7 @@ def test_a_script_equals_a_scan(minilm: Model, script: str, tmp_path: Path) -> N
         ("rare_words", "share", "rarest"): sums["rarest"] / sums["rare queries"],
     }
     seen = 0
-    for row in results.rows(HEADS):
+    for row in scanned.rows(HEADS):
         key: tuple[str | None, ...] = (row.analysis, row.statistic, row.group)
         key = key if key in expected else (*key, row.direction)
         if key in expected and row.head is not None:

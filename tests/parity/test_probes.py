@@ -45,6 +45,7 @@ from headscope.experiments.probe.word_attention import WordAttentionBatch, WordM
 from headscope.model import Model, reinitialise
 from headscope.model.attention import MapWatcher, Seen
 from tests.tiny import tiny
+from tests.unit.examples import corpus_of
 
 TREES = [
     Example("1", words=("ab", "cd", "kaka", "."), heads=(1, -1, 1, 1),
@@ -337,7 +338,7 @@ def test_random_layers_keep_the_embeddings(minilm: Model) -> None:
 
 
 def test_a_run(minilm: Model, tmp_path: Path) -> None:
-    tour = read("tour")
+    tour = corpus_of(list(read("tour"))[::2], "tour")  # of every document, or there is no interval
 
     def run() -> hs.RunResults:
         return hs.probe(

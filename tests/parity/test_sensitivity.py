@@ -250,12 +250,12 @@ def test_a_scan_follows_the_masked_lm_loss() -> None:
 
 @pytest.fixture(scope="module")
 def measured(minilm: Model) -> RunResults:
-    return importance(minilm, task("tour", limit=36), progress=NoProgress())
+    return importance(minilm, task("tour", limit=12), progress=NoProgress())
 
 
 @pytest.fixture(scope="module")
 def off(minilm: Model) -> RunResults:
-    return ablate(minilm, task("tour", limit=36), progress=NoProgress())
+    return ablate(minilm, task("tour", limit=12), progress=NoProgress())
 
 
 def test_importance_beside_a_real_ablation(measured: RunResults, off: RunResults) -> None:

@@ -95,7 +95,7 @@ def assert_same(model: Model, one: Task, how: str = "uniform", tolerance: float 
 
 @pytest.mark.parametrize("how", ["uniform", "zero", "mean"])
 def test_similarity(minilm: Model, how: str) -> None:
-    assert_same(minilm, task("tour", limit=4), how)
+    assert_same(minilm, task("tour", limit=2), how)
 
 
 @pytest.mark.parametrize("family", ["bert", "distilbert", "mpnet", "modernbert", "gpt2"])
@@ -196,8 +196,8 @@ def test_a_budget_saves_work_and_agrees(minilm: Model) -> None:
 
 
 def test_a_budget_is_the_same_after_an_interruption(minilm: Model) -> None:
-    one = task("tour")
-    whole, again = (prepared(minilm, one, decider=Decider(margin=0.05)) for _ in range(2))
+    one, sets = task("tour"), [f"L{layer}.H{head}" for layer in range(6) for head in (1, 5, 8)]
+    whole, again = (prepared(minilm, one, sets, decider=Decider(margin=0.05)) for _ in range(2))
     shard_results = [whole.work(part) for part in whole.parts]
     earlier = ShardResult()
     for result in shard_results[:-1]:
