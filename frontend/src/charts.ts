@@ -26,7 +26,7 @@ export function chart(shown: Chart, maps: Uint8Array, within: HTMLElement): HTML
   if (shown.kind === "offsets") return offsets(shown);
   const queries = shown.queries ?? shown.tokens;
   const map = maps.subarray(shown.at, shown.at + shown.tokens.length * queries.length);
-  return el("div", {}, largeMap(map, shown.tokens, queries, within), el("details", {}, el("summary", {}, "Who looks at whom"), links(map, shown.tokens, queries)));
+  return el("div", {}, largeMap(map, shown.tokens, queries, within, 340), el("details", {}, el("summary", {}, "Who looks at whom"), links(map, shown.tokens, queries)));
 }
 
 /** A line below a picture that says what is pointed at; a click on what names a head opens it. */

@@ -30,7 +30,7 @@ function strip(shown: Strip): HTMLElement {
   });
   const place = (100 * (x(shown.line))) / WIDTH;
   const middle = el("span", {}, shown.says);
-  middle.style.left = `${place}%`;
+  middle.style.left = `${Math.min(92, Math.max(8, place))}%`;
   return el("div", {}, picture, el("div", { class: "ends" },
     place > 18 ? el("span", {}, shown.ends[0]) : "", middle, place < 82 ? el("span", {}, shown.ends[1]) : ""));
 }

@@ -78,7 +78,7 @@ def test_an_analysis_reaches_the_run_folder(headscope: Headscope) -> None:
 
 def test_an_analysis_reaches_the_page_and_the_cards(headscope: Headscope) -> None:
     page = (headscope.home / "scan" / "report.html").read_text(encoding="utf-8")
-    assert re.search(r"<h1[^>]*>Reach</h1>", page)
+    assert re.search(r'<p class="kicker">Reach: minilm', page)
     view = page_views(page)[0]
     said = [line for head in view["heads"] for line in sentences(view, head)]
     assert any("tokens away on average" in line for line in said)

@@ -304,5 +304,5 @@ def test_shards_merge_to_the_same_arcs_and_tables(minilm: Model) -> None:
     numbers = [
         np.array([(row.value, row.n) for row in results.rows(HEADS)]) for results in (whole, parts)
     ]
-    np.testing.assert_allclose(numbers[0], numbers[1], atol=1e-9)
+    np.testing.assert_allclose(numbers[0], numbers[1], atol=1e-6)  # batches are others: float32
     assert whole.table("arcs").equals(parts.table("arcs"))

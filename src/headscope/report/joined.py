@@ -70,7 +70,6 @@ def _section(view: CorpusView, measures: list[HeadNumbers]) -> Section:
                 else "No test says of any single head that it is missed when it is off."
             ),
             *_removed_though_missed(view, measures, sure),
-            *(_agreement(one, other) for one, other in combinations(measures, 2)),
             "Ranks: 1 matters most. A measure that needs no experiment is worth trusting as far as "
             "it agrees with heads really switched off. Bold: a test says that the head is missed.",
         ],
@@ -80,11 +79,25 @@ def _section(view: CorpusView, measures: list[HeadNumbers]) -> Section:
                 Cell(view.name(head), head=view.name(head)),
                 f"{mean[head]:.1f}",
                 *(
-                    Cell(f"{rank[head]}", f"of {len(rank)}", strong=head in _sure(one))
+                    Cell(f"{rank[head]}", strong=head in _sure(one))
                     for one, rank in zip(measures, ranks, strict=True)
                 ),
             )
             for head in shown
+        ],
+        below=[
+            Section(
+                "Do the measures agree?",
+                ["Rank correlation over heads, with a bootstrap interval over heads."],
+                columns=(
+                    "one measure",
+                    "another",
+                    "Spearman's correlation",
+                    "95% interval",
+                    "they",
+                ),
+                rows=[_agreement(one, other) for one, other in combinations(measures, 2)],
+            )
         ],
         finding=_finding(view, measures, ranks, sure),
         menu="What matters",
@@ -130,14 +143,20 @@ def _sure(numbers: HeadNumbers) -> set[Place]:
     }
 
 
-def _agreement(one: HeadNumbers, other: HeadNumbers) -> str:
-    """How far two measures rank heads alike, in a sentence."""
+def _agreement(one: HeadNumbers, other: HeadNumbers) -> tuple[Cell | str, ...]:
+    """How far two measures rank heads alike."""
     heads = sorted(one.worth.keys() & other.worth.keys())
     pair = (np.array([each.worth[head] for head in heads]) for each in (one, other))
     correlation = rank_correlation(*pair)
-    names = f"{one.title} ({one.task}) and {other.title} ({other.task})"
     if correlation is None:
-        return f"{names}: one is the same for all heads."
-    verdict = "agree" if correlation.low > 0 else "disagree" if correlation.high < 0 else ""
-    meaning = f"they {verdict}" if verdict else "not shown to agree"
-    return f"{names}: Spearman's correlation {correlation}, {meaning}."
+        return one.title, other.title, "-", "-", "cannot be compared: one is the same for all heads"
+    value, low, high, _ = correlation
+    verdict = "agree" if low > 0 else "disagree" if high < 0 else "are not shown to agree"
+    told = low > 0 or high < 0
+    return (
+        one.title,
+        other.title,
+        Cell(f"{value:+.2f}", strong=told),
+        f"[{low:+.2f}, {high:+.2f}]",
+        verdict,
+    )
