@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 from tests.browser import installed
 
 from headscope import Settings, scan
@@ -42,9 +42,11 @@ def take_translation(models: Path, data: Path) -> None:
             page.wait_for_selector("#glance .cell")
             section = page.locator('[data-page][id$="-alignment"]').first.get_attribute("id")
             page.goto(f"{(run / 'report.html').as_uri()}#{section}")
-            page.wait_for_timeout(500)
-            figures = f"#{section} figure.arcs >> nth="
-            take(page, "alignment.png", f"{figures}0", f"{figures}3", 700)
+            page.locator(f"#{section} button.see").first.click()
+            shown = page.locator(f"#{section} tr.examples-row")
+            shown.locator("svg.arcs").first.wait_for()
+            shown.screenshot(path=HERE / "alignment.png")
+            print(HERE / "alignment.png")
             page.goto((run / "report.html").as_uri() + "#cross-L2.H4")
             page.locator("svg.links").wait_for()
             page.locator("svg.links").screenshot(path=HERE / "cross.png")
@@ -67,6 +69,7 @@ def take_demo() -> None:
             page.screenshot(path=HERE / "report.png")
             print(HERE / "report.png")
             page.goto((run / "report.html").as_uri() + "#L2.H8")
+            page.wait_for_selector("#head-page figure.arcs")
             page.wait_for_selector("svg.links")
             page.screenshot(path=HERE / "arcs.png")
             print(HERE / "arcs.png")
@@ -105,18 +108,6 @@ def take_tour(browser: Browser, run: Path) -> None:
     path = HERE / "tour.gif"
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=900, loop=0)
     print(path)
-
-
-def take(page: Page, name: str, first: str, last: str, width: float = 1200) -> None:
-    """The part of the page from the one element to the other."""
-    top, bottom = (page.locator(one).first.bounding_box() for one in (first, last))
-    assert top is not None
-    assert bottom is not None
-    start = top["y"] - 60
-    height = bottom["y"] + bottom["height"] + 12 - start
-    clip: FloatRect = {"x": top["x"] - 12, "y": start, "width": width, "height": height}
-    page.screenshot(path=HERE / name, clip=clip, full_page=True)
-    print(HERE / name)
 
 
 if __name__ == "__main__":

@@ -102,8 +102,11 @@ def test_an_experiment_has_a_verb_a_section_and_card_lines(headscope: Headscope)
     assert record["texts"] == 6
     assert pq.read_table(folder / "word_order.parquet").num_rows == 72
     page = (headscope.home / "page.html").read_text(encoding="utf-8")
-    assert "<h1>Word order: minilm</h1>" in page
+    assert re.search(r"<h1>L\d\.H\d+ loses most without the order of words</h1>", page)
+    assert "&#34;kind&#34;: &#34;strip&#34;" in page
     view = page_views(page)[0]
+    (rise,) = (other for other in view["others"] if other["title"] == "rise without order")
+    assert len(rise["rows"]) == 72
     said = " ".join(line for head in view["heads"] for line in sentences(view, head))
     assert said.count("With its words shuffled its entropy changes by") >= 72
 

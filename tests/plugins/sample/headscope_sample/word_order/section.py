@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from headscope.plugin import (
-    Chart,
+    HeadNumbers,
+    Interval,
     RunResults,
     Section,
+    Strip,
     Unit,
     card_lines,
     datum,
-    heat_map,
+    head_map,
+    head_numbers,
     run_sections,
 )
 from headscope.report.views import CorpusView
@@ -31,12 +35,41 @@ def word_order_section(results: list[RunResults]) -> Iterator[Section]:
             yield Section(
                 f"Word order: {run.record.study.model.name}",
                 [f"How much the entropy of each head rises on {texts} shuffled texts."],
-                [Chart("word-order", "rise of entropy", "", heat_map(data, RISE), data)],
+                [head_map("word-order", "rise of entropy", "", data, RISE)],
                 ("head", "in order", "shuffled"),
                 [
                     (point["name"], f"{row.ordered:.2f}", f"{row.shuffled:.2f}")
                     for point, row in zip(data, rows, strict=True)
                 ],
+                finding=f"{_most(data)} loses most without the order of words",
+                glance=Strip(
+                    [Interval(point["value"], None, None) for point in data],
+                    "in order",
+                    RISE.number,
+                ),
+                menu="Word order",
+            )
+
+
+def _most(data: list[dict[str, Any]]) -> str:
+    return str(max(data, key=lambda point: point["value"])["name"])
+
+
+@head_numbers(500)
+def rises(view: CorpusView, results: list[RunResults]) -> Iterator[HeadNumbers]:
+    """The rise of every head, for the board and the heads' pages."""
+    for run in results:
+        rows = run.rows(WORD_ORDER)
+        if rows:
+            yield HeadNumbers(
+                "rise without order",
+                "How much a head's entropy rises when words are shuffled.",
+                "word order",
+                RISE,
+                {
+                    (row.layer, row.head): Interval(row.shuffled - row.ordered, None, None)
+                    for row in rows
+                },
             )
 
 
