@@ -14,8 +14,9 @@ from headscope._util.naming import head_name
 from headscope._util.progress import NoProgress
 from headscope.analyses import choose
 from headscope.analyses._linking.facts import LinkFacts
+from headscope.analyses._linking.joined_section import across_corpora
 from headscope.analyses._linking.offsets import FIXED
-from headscope.analyses._linking.section import across_corpora, relations
+from headscope.analyses._linking.section import relations
 from headscope.corpus import Link
 from headscope.errors import HeadscopeError
 from headscope.evidence import HEADS

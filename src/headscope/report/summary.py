@@ -10,6 +10,9 @@ from headscope.report.page import sections_of
 from headscope.report.views import RANDOM, CorpusView, views
 from headscope.runs import RunResults
 
+FEW = 3
+"""Sections of which a summary says more than the finding."""
+
 
 def trained_views(results: list[RunResults]) -> list[CorpusView]:
     """The views of some runs, without those of random weights."""
@@ -27,9 +30,12 @@ def summary(results: list[RunResults]) -> Iterator[str]:
             for line in view.lines[:3]:
                 what, head, value, interval, _ = line.cells
                 yield f"  {what}: {head}, {value} {interval}"
-    for section in sections_of(results):
-        said = section.finding or (section.text[0] if section.text else "")
-        yield f"{section.title}: {said}".rstrip(": ")
+    sections = sections_of(results)
+    for section in sections:
+        said = [text for text in (section.finding, *section.text[:1]) if text]
+        yield f"{section.title}: {said[0] if said else ''}".rstrip(": ")
+        if len(sections) <= FEW:
+            yield from (f"  {text}" for text in said[1:])
     for view in trained_views(results):
         if view.left_out:
             yield f"left out on {view.corpus}: {', '.join(view.left_out)} (why: --verbose)"

@@ -3,6 +3,7 @@
 from headscope.runs.builder import ResultBuilder
 from headscope.runs.engine import Watch, run
 from headscope.runs.folder import RunFolder, check_folder
+from headscope.runs.head import BestResult, HeadResult
 from headscope.runs.record import (
     FORMAT,
     AnalysisRecord,
@@ -14,7 +15,7 @@ from headscope.runs.record import (
     TaskRecord,
     WindowsRecord,
 )
-from headscope.runs.results import BestResult, RunResults, open_run
+from headscope.runs.results import RunResults, open_run
 
 __all__ = [
     "FORMAT",
@@ -22,6 +23,7 @@ __all__ = [
     "BestResult",
     "CorpusRecord",
     "DataRecord",
+    "HeadResult",
     "ModelRecord",
     "Record",
     "ResultBuilder",

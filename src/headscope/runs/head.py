@@ -1,4 +1,4 @@
-"""One head of a run: what it does, in words and as a chart."""
+"""One head of a run: the best for something, or one that is named, in words and as a chart."""
 
 from __future__ import annotations
 
@@ -8,9 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 from headscope._util.naming import head_name, parse_heads
 from headscope.errors import HeadscopeError
+from headscope.evidence import BestHead, Unit
 
 if TYPE_CHECKING:
     from headscope.runs.results import RunResults
+
+
+@dataclass(frozen=True)
+class BestResult:
+    """The best head for something, with its evidence."""
+
+    row: BestHead
+    unit: Unit
+
+    @property
+    def layer(self) -> int:
+        """Counted from 0."""
+        return self.row.layer
+
+    @property
+    def head(self) -> int:
+        """Counted from 0."""
+        return self.row.head
+
+    @property
+    def value(self) -> float:
+        """The cross-fitted value."""
+        return self.row.value
+
+    def __repr__(self) -> str:
+        row, number = self.row, self.unit.number
+        value = f"{number(row.value)} {row.interval(self.unit)}"
+        return f"{row.name}  {value}  baseline {number(row.baseline)}"
 
 
 @dataclass(frozen=True)
@@ -19,9 +48,10 @@ class HeadResult:
 
     >>> from headscope import read, scan
     >>> results = scan("minilm", read("tour", limit=24), only=["relative_position"])
-    >>> print(results.head("L0.H2"))  # doctest: +ELLIPSIS
-    L0.H2: relative position
-      Gives 98.4% ... of its attention to the previous token ...
+    >>> results.head("L0.H2")
+    L0.H2: no role known
+    >>> results.head("L0.H2").plot().to_dict()["title"]
+    'L0.H2 on tour'
     """
 
     results: RunResults
@@ -43,7 +73,6 @@ class HeadResult:
 
     def plot(self) -> Any:
         """Its shares with intervals and baselines as a chart that can be changed (Altair)."""
-        from headscope.evidence import Unit
         from headscope.report.plots import interval_chart
         from headscope.report.small_plots import interval_of
 

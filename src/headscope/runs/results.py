@@ -18,8 +18,8 @@ from headscope._util.naming import SELF
 from headscope._util.notebook import ShownInNotebooks
 from headscope._util.plugins import did_you_mean
 from headscope.errors import HeadscopeError, RunError
-from headscope.evidence import BEST, HEADS, BestHead, Table, Unit
-from headscope.runs.head import HeadResult, known_name
+from headscope.evidence import BEST, HEADS, BestHead, Table
+from headscope.runs.head import BestResult, HeadResult, known_name
 from headscope.runs.record import COMPLETE, Record, read_record
 
 if TYPE_CHECKING:
@@ -27,34 +27,6 @@ if TYPE_CHECKING:
     import polars
 
 Row = TypeVar("Row")
-
-
-@dataclass(frozen=True)
-class BestResult:
-    """The best head for something, with its evidence."""
-
-    row: BestHead
-    unit: Unit
-
-    @property
-    def layer(self) -> int:
-        """Counted from 0."""
-        return self.row.layer
-
-    @property
-    def head(self) -> int:
-        """Counted from 0."""
-        return self.row.head
-
-    @property
-    def value(self) -> float:
-        """The cross-fitted value."""
-        return self.row.value
-
-    def __repr__(self) -> str:
-        row, number = self.row, self.unit.number
-        value = f"{number(row.value)} {row.interval(self.unit)}"
-        return f"{row.name}  {value}  baseline {number(row.baseline)}"
 
 
 def open_run(folder: Path | str) -> RunResults:

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.evidence import HEADS, HeadRow, Unit
-from headscope.evidence.correlation import rank_correlation
 from headscope.evidence.example_tables import MAPS
-from headscope.experiments.ablation.tables import ABLATION, gains, intact_score
 from headscope.experiments.compare import changes
 from headscope.experiments.compare.tables import BASE, BESIDE, DIFFERENCE, TUNED, similarities
 from headscope.report.charts import Chart, by_layer, head_datum, map_of_text
-from headscope.report.drawings import gain_of, scatter, similarity_map
+from headscope.report.drawings import similarity_map
 from headscope.report.numbers import described_statistics
 from headscope.report.sections import (
     SHOWN,
@@ -283,59 +281,3 @@ def change_lines(view: CorpusView, results: list[RunResults]) -> Iterator[tuple[
                         f"from {models[BASE].name} to {models[TUNED].name} its maps on {corpus} "
                         f"changed to a cosine of {cosine}",
                     )
-
-
-@run_sections(100)
-def change_and_effect(results: list[RunResults]) -> Iterator[Section]:
-    """Do the heads that changed most matter most? For a comparison and an ablation of one model."""
-    for compared in results:
-        tuned = compared.record.study.models.get(TUNED)
-        for ablated in results:
-            same = tuned and ablated.record.study.model.sha256 == tuned.sha256
-            if same and ablated.has(ABLATION):
-                yield from _joined(compared, ablated)
-
-
-def _joined(compared: RunResults, ablated: RunResults) -> Iterator[Section]:
-    metric, gained = intact_score(ablated).metric, gains(ablated)
-    for corpus in compared.corpora:
-        points = [
-            head_datum(row, change=1 - row.value, effect=gained[row.place])
-            for row in similarities(compared, corpus)
-            if row.head is not None and row.place in gained
-        ]
-        if len(points) < 3:
-            continue
-        changed, effect = (
-            np.array([point[key] for point in points]) for key in ("change", "effect")
-        )
-        yield Section(
-            f"Do the heads that changed most matter most? {ablated.record.study.model.name}",
-            [
-                f"Across: how much a head's maps changed ({corpus}); up: what {metric} "
-                "gains when it is off.",
-                _correlation_in_words(changed, np.abs(effect)),
-            ],
-            [
-                Chart(
-                    "change-and-effect",
-                    "change and effect",
-                    "A point is a head.",
-                    scatter("change", "change (1 - cosine)", gain_of(metric)),
-                    points,
-                )
-            ],
-            menu="Change and effect",
-        )
-
-
-def _correlation_in_words(changed: Floats, effects: Floats) -> str:
-    """Whether change and the size of the effect go together."""
-    correlation = None if np.ptp(changed) < UNCHANGED else rank_correlation(changed, effects)
-    if correlation is None:
-        return "All heads changed equally, or none has an effect: no correlation can be computed."
-    if correlation.low <= 0 <= correlation.high:
-        meaning = "Its interval includes 0: the data do not show that they do."
-    else:
-        meaning = f"Heads that changed more matter {'more' if correlation.value > 0 else 'less'}."
-    return f"Spearman's correlation of change with the size of the effect: {correlation}. {meaning}"
