@@ -22,10 +22,11 @@ export function sign(shape: string | undefined): Node {
 /** A head's name on the colour of its role: a link to its page. */
 export function chip(view: View, head: string): HTMLElement {
   const kind = roleOf(view, head)?.kind ?? "none";
-  return el("a", { class: `chip kind-${kind}`, href: `#${link(head)}` }, head);
+  return el("a", { class: `chip kind-${kind}`, href: `#${link(head, view)}` }, head);
 }
 
-export const link = (head: string): string => head.replace(" ", "-");
+/** The address of a head's page: `L2.H8` of the first view, `L2.H8@3` of another. */
+export const link = (head: string, view?: View): string => head.replace(" ", "-") + (view?.suffix ?? "");
 
 /** The strongest evidence on a head, a line each. */
 export function evidence(view: View, head: string, most = 99): HTMLElement[] {
@@ -45,10 +46,10 @@ export function otherLine(other: Other, head: string): HTMLElement {
     intervalPlot([value, low, high, other.line, sure, from, to], says), el("span", { class: "number" }, says));
 }
 
-/** A disc whose area is the distance from the line: filled if it can be told from it. */
-function size(row: Other["rows"][string], line: number, most: number): HTMLElement {
+/** A disc whose area is the distance from the line, or from the least: filled if it is sure. */
+function size(row: Other["rows"][string], line: number, most: number, signed: boolean): HTMLElement {
   const share = Math.sqrt(Math.abs(row[0] - line) / (most || 1));
-  const disc = el("span", { class: `size${row[4] ? " sure" : ""}` }, row[4] ? (row[0] < line ? "−" : "+") : "");
+  const disc = el("span", { class: `size${row[4] ? " sure" : ""}` }, row[4] && signed ? (row[0] < line ? "−" : "+") : "");
   disc.style.setProperty("--size", `${Math.max(4, 26 * share).toFixed(1)}px`);
   return disc;
 }
@@ -93,7 +94,7 @@ export class Board {
     const mark = role && role.kind !== "shape" ? role.mark : "";
     const made = el("a", {
       class: `cell kind-${role?.kind ?? "none"}${kinds.size > 1 ? " second" : ""}`,
-      href: `#${link(head)}`, "aria-label": words, "data-head": head,
+      href: `#${link(head, this.view)}`, "aria-label": words, "data-head": head,
     }, el("span", { class: "mark" }, mark), sign(shape));
     made.addEventListener("pointerenter", () => this.show(head));
     made.addEventListener("focus", () => this.show(head));
@@ -109,7 +110,7 @@ export class Board {
     this.peek.replaceChildren(
       el("div", { class: "peek-title" }, chip(this.view, head),
         el("b", {}, roleOf(this.view, head)?.title ?? "no role known"),
-        el("a", { href: `#${link(head)}` }, "Open head")),
+        el("a", { href: `#${link(head, this.view)}` }, "Open head")),
       ...lines, ...more);
   }
 
@@ -156,13 +157,15 @@ export class Board {
   }
 
   private paint(text: Text | undefined, other: Other | undefined): void {
-    const most = other ? Math.max(...Object.values(other.rows).map((row) => Math.abs(row[0] - other.line))) : 1;
+    const values = Object.values(other?.rows ?? {}).map((row) => row[0]);
+    const from = other?.signed ? other.line : Math.min(...values);
+    const most = Math.max(...values.map((value) => Math.abs(value - from)));
     for (const [head, cell] of this.cells) {
       cell.querySelector("canvas, .size")?.remove();
       const map = text ? mapOf(this.data, this.view, text, head) : null;
       if (map) cell.append(thumbnail(map, text!.tokens.length, cell));
       const row = other?.rows[head];
-      if (row) cell.append(size(row, other!.line, most));
+      if (row) cell.append(size(row, from, most, other!.signed));
     }
     this.grid.classList.toggle("with-maps", text !== undefined);
     this.grid.classList.toggle("with-sizes", other !== undefined);

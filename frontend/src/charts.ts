@@ -1,11 +1,12 @@
 /** Charts of sections: the common kinds are drawn here, the others are SVG that was drawn before. */
 import { link } from "./board";
+import type { View } from "./data";
 import { el, svg, titled } from "./dom";
 import { links } from "./links";
 import { largeMap } from "./map";
 import { cellsBoard } from "./value_board";
 
-interface BoardChart { kind: "board"; layers: number[]; bounded: boolean; signed: boolean; rows: Record<string, [number, number | null, string]> }
+interface BoardChart { kind: "board"; layers: number[]; bounded: boolean; signed: boolean; rows: Record<string, [number, number | null, string, boolean]> }
 interface LayerChart {
   kind: "layers"; series: string[]; axis: string; percent: boolean; from_zero: boolean;
   heads: [number, number, number, string][];
@@ -19,18 +20,18 @@ const HEAD = /(?:(?:encoder|decoder|cross) )?L\d+\.H\d+/;
 const INKS = ["var(--syntax)", "var(--frames)", "var(--position)", "var(--coreference)", "var(--links)", "var(--words)", "var(--ink)", "var(--repetition)"];
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [420, 230, 48, 34];
 
-export function chart(shown: Chart, maps: Uint8Array, within: HTMLElement): HTMLElement {
-  if (typeof shown === "string") return drawn(shown);
-  if (shown.kind === "board") return cellsBoard(shown);
-  if (shown.kind === "layers") return byLayer(shown);
-  if (shown.kind === "offsets") return offsets(shown);
+export function chart(shown: Chart, maps: Uint8Array, within: HTMLElement, view?: View): HTMLElement {
+  if (typeof shown === "string") return drawn(shown, view);
+  if (shown.kind === "board") return cellsBoard(shown, view);
+  if (shown.kind === "layers") return byLayer(shown, view);
+  if (shown.kind === "offsets") return offsets(shown, view);
   const queries = shown.queries ?? shown.tokens;
   const map = maps.subarray(shown.at, shown.at + shown.tokens.length * queries.length);
   return el("div", {}, largeMap(map, shown.tokens, queries, within, 340), el("details", {}, el("summary", {}, "Who looks at whom"), links(map, shown.tokens, queries)));
 }
 
 /** A line below a picture that says what is pointed at; a click on what names a head opens it. */
-function reading(picture: Element, most: Element): HTMLElement {
+function reading(picture: Element, most: Element, view?: View): HTMLElement {
   const said = el("p", { class: "said fine", "aria-live": "polite" }, "Point at a mark for its number.");
   const words = (event: Event) => (event.target as Element).closest("[aria-label]")?.getAttribute("aria-label");
   picture.addEventListener("pointerover", (event) => {
@@ -39,16 +40,16 @@ function reading(picture: Element, most: Element): HTMLElement {
   });
   picture.addEventListener("click", (event) => {
     const head = words(event)?.match(HEAD)?.[0];
-    if (head) location.hash = link(head);
+    if (head) location.hash = link(head, view);
   });
   return said;
 }
 
 /** SVG from the run's own data; scripts in parsed documents never run, and the policy forbids them. */
-function drawn(text: string): HTMLElement {
+function drawn(text: string, view?: View): HTMLElement {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const picture = document.importNode(parsed, true);
-  return el("div", {}, el("div", { class: "scroll", tabindex: 0 }, picture), reading(picture, picture));
+  return el("div", {}, el("div", { class: "scroll", tabindex: 0 }, picture), reading(picture, picture, view));
 }
 
 /** Round places for an axis. */
@@ -60,7 +61,7 @@ export function ticks(low: number, high: number, wanted = 5): number[] {
   return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-function byLayer(shown: LayerChart): HTMLElement {
+function byLayer(shown: LayerChart, view?: View): HTMLElement {
   const values = [...shown.heads.map((row) => row[1]), ...shown.layers.flatMap((row) => [row[1], row[2], row[3], row[4]])]
     .filter((value): value is number => value !== null);
   const low = Math.min(...values, ...(shown.from_zero ? [0] : []));
@@ -98,10 +99,10 @@ function byLayer(shown: LayerChart): HTMLElement {
     swatch.style.background = INKS[series % INKS.length];
     return el("span", {}, swatch, ` ${name}`);
   });
-  return el("div", {}, el("p", { class: "fine shares-key" }, ...key), el("div", { class: "scroll", tabindex: 0 }, picture), reading(picture, picture));
+  return el("div", {}, el("p", { class: "fine shares-key" }, ...key), el("div", { class: "scroll", tabindex: 0 }, picture), reading(picture, picture, view));
 }
 
-function offsets(shown: OffsetChart): HTMLElement {
+function offsets(shown: OffsetChart, view?: View): HTMLElement {
   const values = Object.values(shown.heads).flat().filter((value): value is number => value !== null);
   const most = shown.percent ? 1 : Math.max(...values);
   const layers = new Map<string, [string, (number | null)[]][]>();
@@ -129,5 +130,5 @@ function offsets(shown: OffsetChart): HTMLElement {
     return el("figure", {}, el("figcaption", { class: "fine" }, layer), picture);
   });
   const all = el("div", { class: "offsets" }, ...pictures);
-  return el("div", {}, all, reading(all, all));
+  return el("div", {}, all, reading(all, all, view));
 }

@@ -55,6 +55,7 @@ export interface Other {
   about: string;
   /** The value that means that nothing happens. */
   line: number;
+  signed: boolean;
   ends: string[];
   /** By head: an interval, then value and interval as text. */
   rows: Record<string, [...Interval, string, string]>;
@@ -73,6 +74,9 @@ export interface Examples {
 
 export interface View {
   title: string;
+  /** What the addresses of its heads end with; empty for the first. */
+  suffix: string;
+  random: boolean;
   short: string;
   headline: string;
   lead: string;

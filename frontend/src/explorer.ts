@@ -15,15 +15,20 @@ interface Start {
   text: string;
   others: string[];
 }
-interface Stack { kind: string; layers: number[]; heads: string[]; text: Text }
+interface Stack { kind: string; layers: number[]; heads: string[]; text: Text; pieces: number }
 interface Answer { stacks: Stack[]; maps: Uint8Array; before: Prediction | null; now: Prediction | null }
-interface State { model: string; text: string; others: string[]; off: string[]; weights: string; head: string; kind: string }
+interface State {
+  model: string; text: string; others: string[]; off: string[]; weights: string; head: string; kind: string;
+  /** What is beside: a text, and a model. */
+  beside: string; besideModel: string;
+}
 
 const LANGUAGE = ["syntax", "coreference", "frames", "links", "alignment"];
 
 class Explorer {
   private readonly state: State;
   private shown: Answer | null = null;
+  private second: Answer | null = null;
   private waiting: AbortController | null = null;
   private switching = false;
 
@@ -37,6 +42,8 @@ class Explorer {
       weights: given.get("weights") ?? "attention",
       head: given.get("head") ?? "",
       kind: given.get("kind") ?? "",
+      beside: given.get("beside") ?? "",
+      besideModel: given.get("besideModel") ?? "",
     };
     for (const id of ["#model", "#second-model"]) {
       find(id)!.replaceChildren(...start.models.map((one) => el("option", { value: one.name }, one.name)));
@@ -45,8 +52,11 @@ class Explorer {
     this.field("#others").value = this.state.others.join("\n");
     this.choice("#model").value = this.state.model;
     this.choice("#weights").value = this.state.weights;
+    find<HTMLInputElement>("#second-text")!.value = this.state.beside;
+    if (this.state.besideModel) this.choice("#second-model").value = this.state.besideModel;
     this.listen();
     void this.ask();
+    if (this.state.besideModel) void this.compare();
   }
 
   private field(id: string): HTMLTextAreaElement { return find<HTMLTextAreaElement>(id)!; }
@@ -129,14 +139,22 @@ class Explorer {
     this.waiting?.abort(); // nobody waits for the last answer any more
     const waiting = (this.waiting = new AbortController());
     const status = find("#status")!;
+    const refused = find("#refused")!;
+    const stale = (reason: string) => {
+      refused.hidden = !reason;
+      refused.textContent = reason && `Nothing to show: ${reason}.`;
+      find("#shown")!.classList.toggle("stale", Boolean(reason)); // what is shown is not of this text
+    };
+    if (!this.state.text) return stale("write a text first");
     status.textContent = "looking …";
     try {
       this.shown = await this.fetch(this.question(), waiting.signal);
-      status.textContent = "";
+      stale("");
       this.draw();
     } catch (error) {
-      if (!waiting.signal.aborted) status.textContent = (error as Error).message;
+      if (!waiting.signal.aborted) stale((error as Error).message);
     }
+    if (this.waiting === waiting) status.textContent = "";
   }
 
   private stack(answer: Answer): Stack {
@@ -171,8 +189,14 @@ class Explorer {
     this.presets(stack);
     this.head(answer, stack);
     this.prediction(answer);
-    const { model, text, others, weights, head, kind } = this.state;
-    const link = new URLSearchParams({ model, text, others: others.join("\n"), off: this.state.off.join(","), weights, head, kind });
+    this.drawBeside();
+    this.keep();
+  }
+
+  /** The address is the state. */
+  private keep(): void {
+    const { others, off, ...rest } = this.state;
+    const link = new URLSearchParams({ ...rest, others: others.join("\n"), off: off.join(",") });
     history.replaceState(null, "", `#${link}`);
   }
 
@@ -209,7 +233,7 @@ class Explorer {
     }
     find("#presets")!.replaceChildren(...Object.entries(kinds).map(([kind, heads]) => {
       const on = heads.every((head) => this.isOff(head));
-      const button = el("button", { type: "button", class: "button", "aria-pressed": String(on) }, `${kind} heads off (${heads.length})`);
+      const button = el("button", { type: "button", class: "button", "aria-pressed": String(on) }, el("span", { class: `swatch kind-${this.kindOf(heads[0])}` }), ` ${kind} heads off (${heads.length})`);
       button.addEventListener("click", () => this.change({ off: on ? this.state.off.filter((one) => !heads.includes(one)) : [...new Set([...this.state.off, ...heads])] }));
       return button;
     }));
@@ -217,7 +241,7 @@ class Explorer {
 
   private cell(head: string): HTMLElement {
     const off = this.isOff(head);
-    const kind = this.roles(head).find((role) => role.kind !== "shape")?.kind ?? "shape";
+    const kind = this.kindOf(head);
     const cell = el("button", {
       type: "button", class: `cell kind-${kind}${head === this.state.head ? " shown" : ""}${off ? " off" : ""}`,
       "data-head": head, "aria-label": `${head}${off ? ", off" : ""}`,
@@ -235,13 +259,19 @@ class Explorer {
     const place = find("#head")!;
     const map = this.map(answer, stack, head)!;
     const roles = this.roles(head);
-    const kind = roles.find((role) => role.kind !== "shape")?.kind ?? "shape";
+    const kind = this.kindOf(head);
     place.className = `panel kind-${kind}`;
     const off = this.isOff(head);
+    const rolled = this.state.weights === "rollout";
+    const notes = [
+      off ? "This head is off: the map is where it would look; for the prediction it attends to everything alike." : "",
+      rolled ? "Rollout is one map a layer, the same for all of its heads: how much of each token is in each token after it." : "",
+      stack.pieces > stack.text.tokens.length ? `The first ${stack.text.tokens.length} of ${stack.pieces} tokens are shown.` : "",
+    ].filter(Boolean).map((note) => el("p", { class: "fine" }, note));
     const button = el("button", { type: "button", class: "button", "aria-pressed": String(off) }, off ? "Switch on" : "Switch off");
     button.addEventListener("click", () => this.toggle(head));
     place.replaceChildren(
-      el("div", { class: "peek-title" }, el("span", { class: `chip kind-${kind}` }, head), el("b", {}, roles[0]?.title ?? ""), button),
+      el("div", { class: "peek-title" }, el("span", { class: `chip kind-${kind}` }, head), el("b", {}, rolled ? `rollout after ${head.replace(/\.H\d+$/, "")}` : roles[0]?.title ?? ""), button), ...notes,
       el("div", { class: "maps" }, links(map, stack.text.tokens, stack.text.queries!), largeMap(map, stack.text.tokens, stack.text.queries!, place, 300)),
     );
     find("#known")!.replaceChildren(
@@ -274,35 +304,56 @@ class Explorer {
   /** The same head on another text, or in another model. */
   private async compare(): Promise<void> {
     const place = find("#second")!;
-    const text = find<HTMLInputElement>("#second-text")!.value.trim() || this.state.text;
+    const text = find<HTMLInputElement>("#second-text")!.value.trim();
     const model = this.choice("#second-model").value;
+    const same = model === this.state.model;
+    if (!text && same) {
+      place.replaceChildren(el("p", { class: "notice" }, "Write another text, or choose another model."));
+      return;
+    }
+    Object.assign(this.state, { beside: text, besideModel: model });
     place.replaceChildren(el("p", { class: "fine" }, "looking …"));
     try {
-      const same = model === this.state.model;
-      const answer = await this.fetch({ model, text, others: [], off: same ? this.state.off : [], weights: this.state.weights });
-      const stack = this.stack(answer);
-      const head = stack.heads.includes(this.state.head) ? this.state.head : stack.heads[0];
-      const map = this.map(answer, stack, head)!;
-      const board = el("div", { class: "board with-maps small" });
-      board.style.setProperty("--heads", String(Math.max(...stack.layers)));
-      const widest = Math.max(...stack.layers);
-      let number = 0;
-      stack.layers.forEach((heads, layer) => {
-        if (!heads) return;
-        board.append(el("span", { class: "axis" }, `L${layer}`));
-        for (let i = 0; i < widest; i++) {
-          if (i >= heads) { board.append(el("span")); continue; }
-          const name = stack.heads[number++];
-          const cell = el("span", { class: `cell kind-shape${name === head ? " shown" : ""}`, title: name });
-          cell.append(thumbnail(this.map(answer, stack, name)!, stack.text.tokens.length, place));
-          board.append(cell);
-        }
-      });
-      place.replaceChildren(el("p", {}, el("b", {}, `${head} of ${model}`), ` on “${text}”`),
-        largeMap(map, stack.text.tokens, stack.text.queries!, place, 300), el("div", { class: "scroll", tabindex: 0 }, board));
+      const off = same ? this.state.off : [];
+      this.second = await this.fetch({ model, text: text || this.state.text, others: [], off, weights: this.state.weights });
+      this.drawBeside();
+      this.keep();
     } catch (error) {
-      place.replaceChildren(el("p", { class: "fine" }, (error as Error).message));
+      place.replaceChildren(el("p", { class: "notice" }, (error as Error).message));
     }
+  }
+
+  /** The chosen head on what is beside, and all heads below it. */
+  private drawBeside(): void {
+    if (!this.second) return;
+    const [place, answer] = [find("#second")!, this.second];
+    const stack = this.stack(answer);
+    const head = stack.heads.includes(this.state.head) ? this.state.head : stack.heads[0];
+    const tokens = stack.text.tokens;
+    const widest = Math.max(...stack.layers);
+    const board = el("div", { class: "board with-maps small" });
+    board.style.setProperty("--heads", String(widest));
+    let number = 0;
+    stack.layers.forEach((heads, layer) => {
+      if (!heads) return;
+      board.append(el("span", { class: "axis" }, `L${layer}`));
+      for (let i = 0; i < widest; i++) {
+        if (i >= heads) { board.append(el("span")); continue; }
+        const name = stack.heads[number++];
+        const cell = el("span", { class: `cell kind-${this.kindOf(name)}${name === head ? " shown" : ""}`, title: name });
+        board.append(cell);
+        requestAnimationFrame(() => cell.append(thumbnail(this.map(answer, stack, name)!, tokens.length, cell)));
+      }
+    });
+    place.className = `kind-${this.kindOf(head)}`;
+    place.replaceChildren(
+      el("p", {}, el("b", {}, `${head} of ${this.state.besideModel}`), ` on “${this.state.beside || this.state.text}”`),
+      largeMap(this.map(answer, stack, head)!, tokens, stack.text.queries!, place, 300),
+      el("div", { class: "scroll", tabindex: 0 }, board));
+  }
+
+  private kindOf(head: string): string {
+    return this.roles(head).find((role) => role.kind !== "shape")?.kind ?? "shape";
   }
 }
 

@@ -4,10 +4,9 @@ import { el, svg, titled } from "./dom";
 
 interface Strip { kind: "strip"; rows: Interval[]; line: number; says: string; ends: string[] }
 interface Curve { kind: "curve"; points: [number, number, number, number][]; level: number; mark: number; across: string; says: string[] }
-interface Shares { kind: "shares"; parts: string[]; rows: [string, number[]][] }
+interface Shares { kind: "shares"; parts: string[]; inks: string[]; rows: [string, number[]][] }
 
 const WIDTH = 440;
-const PART_INKS = ["var(--ink2)", "var(--syntax)", "var(--frames)", "var(--position)", "var(--line2)", "var(--links)", "var(--coreference)"];
 
 export function glance(packed: string): HTMLElement {
   const shown = JSON.parse(packed) as Strip | Curve | Shares;
@@ -32,7 +31,7 @@ function strip(shown: Strip): HTMLElement {
   const middle = el("span", {}, shown.says);
   middle.style.left = `${Math.min(92, Math.max(8, place))}%`;
   return el("div", {}, picture, el("div", { class: "ends" },
-    place > 18 ? el("span", {}, shown.ends[0]) : "", middle, place < 82 ? el("span", {}, shown.ends[1]) : ""));
+    el("span", {}, place > 24 ? shown.ends[0] : ""), middle, el("span", {}, place < 76 ? shown.ends[1] : "")));
 }
 
 function curve(shown: Curve): HTMLElement {
@@ -62,14 +61,14 @@ function shares(shown: Shares): HTMLElement {
     parts.forEach((share, i) => {
       const part = el("span", { title: `${shown.parts[i]}: ${percent(share)}` });
       part.style.width = percent(share);
-      part.style.background = PART_INKS[i % PART_INKS.length];
+      part.style.background = shown.inks[i];
       bar.append(part);
     });
     return el("div", {}, el("span", { class: "fine" }, name), bar);
   });
   const key = shown.parts.map((part, i) => {
     const swatch = el("span", { class: "swatch" });
-    swatch.style.background = PART_INKS[i % PART_INKS.length];
+    swatch.style.background = shown.inks[i];
     return el("span", {}, swatch, ` ${part}`);
   });
   return el("div", { class: "shares" }, ...rows, el("p", { class: "fine shares-key" }, ...key));

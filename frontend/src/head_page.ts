@@ -18,7 +18,7 @@ export function headPage(data: Data, view: View, head: string): HTMLElement {
   const examples = el("section");
   element.append(
     el("p", { class: "crumbs" }, el("a", { href: "#overview" }, "All heads"), " / ", head,
-      ...neighbours.flatMap((name) => [" ", el("a", { class: "button", href: `#${link(name)}` }, name)])),
+      ...neighbours.flatMap((name) => [" ", el("a", { class: "button", href: `#${link(name, view)}` }, name)])),
     el("div", { class: "head-top" },
       el("div", {}, el("h1", {}, chip(view, head), ` ${role?.title ?? "has no role that could be told from chance"}`),
         el("div", { class: "evidence" }, ...evidence(view, head), ...alsoGoodAt(view, head))),
@@ -154,6 +154,6 @@ function numbers(data: Data, view: View, place: number): HTMLElement {
   });
   const top = el("tr", {}, ...["number", "", "value", "95% interval", "baseline"].map((name) => el("th", { scope: "col" }, name)));
   return el("section", {}, el("h2", {}, "All its numbers"),
-    el("p", { class: "fine" }, "An underlined number opens the texts behind it, a name the section with all heads."),
+    el("p", { class: "fine" }, "An underlined number opens the texts behind it, a name the section with all heads. Over all texts; a dot is filled where a test says that the number differs from its baseline."),
     el("div", { class: "scroll", tabindex: 0 }, el("table", { id: "head-numbers" }, el("thead", {}, top), el("tbody", {}, ...rows))));
 }

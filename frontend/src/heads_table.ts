@@ -7,7 +7,7 @@ export function headsTable(view: View): HTMLElement {
   const wanted = el("input", { type: "search", placeholder: "L3, positional, ...", class: "filter" });
   const body = el("tbody");
   const top = el("tr");
-  const labels = view.heads.map((head) => view.roles.filter((role) => role.head === head).map((role) => role.role));
+  const labels = view.heads.map((head) => [...new Set(view.roles.filter((role) => role.head === head).map((role) => role.role))]);
   let [sorted, falling] = [-1, true];
   const value = (place: number, column: number): number | string => {
     if (column === 0) return place;
@@ -31,7 +31,7 @@ export function headsTable(view: View): HTMLElement {
           const cell = one.cells[place];
           return el("td", { class: "number" }, cell ? cell[1] : "–", ...(cell ? [el("small", {}, cell[2])] : []));
         }));
-      line.addEventListener("click", () => { location.hash = link(head); });
+      line.addEventListener("click", () => { location.hash = link(head, view); });
       return line;
     }));
   };
@@ -53,8 +53,10 @@ export function headsTable(view: View): HTMLElement {
     el("div", { class: "scroll tall", tabindex: 0 }, el("table", { class: "heads" }, el("thead", {}, top), body)));
 }
 
+const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+
 /** Heads whose name or role a query is in. */
 export const matching = (view: View, query: string): string[] =>
-  view.heads.filter((head) => head.toLowerCase().includes(query) ||
+  view.heads.filter((head) => head.toLowerCase().includes(query) || plain(head) === plain(query) ||
     (roleOf(view, head)?.title ?? "").toLowerCase().includes(query) ||
     view.roles.some((role) => role.head === head && role.role.toLowerCase().includes(query)));

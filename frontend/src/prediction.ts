@@ -13,7 +13,7 @@ export function largestChange(before: Prediction, now: Prediction): string {
   const change = (name: string) => Math.abs((now.values[name] ?? 0) - (before.values[name] ?? 0));
   const most = names.sort((a, b) => change(b) - change(a))[0];
   if (most === undefined || change(most) < 0.0005) return "nothing changes";
-  return `“${most}” moves from ${number(before.values[most])} to ${number(now.values[most])}`;
+  return `${now.title === "similarity" ? "the similarity to " : ""}“${most}” moves from ${number(before.values[most])} to ${number(now.values[most])}`;
 }
 
 /** A line a value: a ring with all heads on, a disc now, on one axis for all. */

@@ -7,8 +7,8 @@ interface Cells {
   layers: number[];
   bounded: boolean;
   signed: boolean;
-  /** By head, in order: value, baseline, and both in words. */
-  rows: Record<string, [number, number | null, string]>;
+  /** By head, in order: value, baseline, both in words, and whether it can be told from nothing. */
+  rows: Record<string, [number, number | null, string, boolean?]>;
 }
 
 /** From 0, nothing, to 1, the most; of differences the size. */
@@ -23,7 +23,7 @@ function strength({ rows, bounded, signed }: Cells): (value: number, baseline: n
   };
 }
 
-export function cellsBoard(cells: Cells): HTMLElement {
+export function cellsBoard(cells: Cells, view?: View): HTMLElement {
   const strong = strength(cells);
   const board = el("div", { class: "board" });
   const widest = Math.max(...cells.layers);
@@ -41,8 +41,8 @@ export function cellsBoard(cells: Cells): HTMLElement {
       const name = `${prefix}L${layer}.H${head}`;
       const row = cells.rows[name];
       const words = row ? row[2] : `${name}: not measured`;
-      const made = el("a", { class: "cell", href: `#${link(name)}`, "aria-label": words, "data-head": name });
-      made.style.setProperty("--ink-of", row ? (Math.min(1, Math.max(0, strong(row[0], row[1]))) ** 0.6).toFixed(3) : "0");
+      const made = el("a", { class: "cell", href: `#${link(name, view)}`, "aria-label": words, "data-head": name });
+      made.style.setProperty("--ink-of", row ? ((row[3] === false ? 0.35 : 1) * Math.min(1, Math.max(0, strong(row[0], row[1]))) ** 0.6).toFixed(3) : "0");
       if (cells.signed && (row?.[0] ?? 0) < 0) {
         made.style.setProperty("--tone", "var(--frames)");
         if (Math.abs(row[0]) > 0) made.append(el("span", { "aria-hidden": "true" }, "−"));
@@ -64,5 +64,5 @@ export function valueBoard(view: View, numbers: Numbers): HTMLElement {
     const [value, text, range, baseline, least] = cell;
     rows[head] = [value, least, `${head}: ${text} ${range}${baseline === "-" ? "" : `, baseline ${baseline}`}`];
   });
-  return cellsBoard({ layers: view.layers, bounded: numbers.bounded, signed: numbers.signed, rows });
+  return cellsBoard({ layers: view.layers, bounded: numbers.bounded, signed: numbers.signed, rows }, view);
 }

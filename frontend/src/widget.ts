@@ -45,7 +45,7 @@ async function render({ model, el: place }: { model: Model; el: HTMLElement }): 
     const anchor = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
     if (!anchor) return;
     event.preventDefault(); // the notebook's address is not ours
-    const name = decodeURIComponent(anchor.getAttribute("href")!.slice(1)).replace(/^(encoder|decoder|cross)-/, "$1 ");
+    const name = decodeURIComponent(anchor.getAttribute("href")!.slice(1)).replace(/^(encoder|decoder|cross)-/, "$1 ").replace(/@\d+$/, "");
     if (!view().heads.includes(name)) return home();
     title.textContent = "";
     body.replaceChildren(headPage(data, view(), name));

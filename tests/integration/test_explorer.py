@@ -227,7 +227,7 @@ def test_in_a_browser(page: Page, address: str) -> None:
     page.keyboard.press("o")
     page.wait_for_selector('[data-head="L5.H9"].off')
     title = page.locator("#headline").inner_text()
-    assert title == f"Without L5.H9, “{OTHER}” moves from 0.900 to 0.966"
+    assert title == f"Without L5.H9, the similarity to “{OTHER}” moves from 0.900 to 0.966"
     assert " to " in page.locator("#prediction").inner_text()
     page.locator("#mode button").nth(1).click()
     page.locator('[data-head="L0.H2"]').click()

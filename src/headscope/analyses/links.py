@@ -12,6 +12,12 @@ from headscope.corpus import Annotation, Example, Link
 from headscope.evidence import Unit
 from headscope.evidence.role_rule import ANY, VOITA, RoleRule
 
+TITLES = {
+    "row": "leads words to those they are linked to ({group})",
+    "column": "draws words to those that are linked to them ({group})",
+    "head-row": "leads words back to those that are linked to them ({group})",
+}
+
 
 @analysis("links")
 class Links(Linking):
@@ -37,7 +43,7 @@ class Links(Linking):
             confirmed_by="accuracy",
             excluded=("all",),
             unit=Unit.POINTS,
-            titles={"": "joins words that are linked ({group})"},
+            titles=TITLES,
             mark="link",
         ),
     )

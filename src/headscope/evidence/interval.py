@@ -18,6 +18,8 @@ ALPHA = 0.05
 """A corrected p-value below this is significant."""
 OVERDISPERSION_LEVEL = 0.2
 """Level of the test that replaces a known standard error by that of the jackknife."""
+ROUNDING = 1e-6
+"""Ratios that differ by a smaller share than this differ by rounding: nothing is tested."""
 MIN_BUCKETS = 10
 """With fewer non-empty buckets there is no interval and no test."""
 
@@ -128,7 +130,8 @@ def difference_test(
 
     filled = (counts > 0) | (other_counts > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = sums.sum(0) / counts.sum(0) - other_sums.sum(0) / other_counts.sum(0)
+        first, other = sums.sum(0) / counts.sum(0), other_sums.sum(0) / other_counts.sum(0)
+        value = first - other
         without = leave_one_out(sums, counts) - leave_one_out(other_sums, other_counts)
         error, units = standard_error(without, filled)
         freedom = units - 1
@@ -139,7 +142,8 @@ def difference_test(
         distance, sides = (value, 1) if above else (np.abs(value), 2)
         jackknifed = stats.t.sf(distance / error, freedom)
         p = sides * np.where(clustered, jackknifed, stats.norm.sf(distance / null_error))
-    p = np.where(units < MIN_BUCKETS, np.nan, p)
+    rounding = np.abs(value) <= ROUNDING * np.maximum(np.abs(first), np.abs(other))
+    p = np.where(units < MIN_BUCKETS, np.nan, np.where(rounding & np.isfinite(value), 1.0, p))
     return value, np.asarray(p)
 
 

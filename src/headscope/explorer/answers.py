@@ -99,6 +99,7 @@ def _packed(model: Model, pieces: Any, found: dict[Kind, Any]) -> tuple[list[Jso
                 "layers": counts,
                 "heads": heads,
                 "text": {"id": "", "tokens": keys, "queries": queries, "at": at},
+                "pieces": len(pieces),
             }
         )
     return stacks, bytes(levels)

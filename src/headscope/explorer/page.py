@@ -7,7 +7,7 @@ import json
 import zlib
 from typing import Any
 
-from headscope.report.findings import finding_of
+from headscope.report.findings import by_kind, finding_of
 from headscope.report.joined import numbers_of
 from headscope.report.page import asset, environment, policy
 from headscope.report.payload import packed_numbers, shown_role
@@ -49,7 +49,7 @@ def explorer_page(models: list[dict[str, str]], runs: list[RunResults]) -> str:
     known = [
         {
             "model": view.model.name,
-            "roles": [shown_role(finding_of(view, role), view) for role in view.roles],
+            "roles": [shown_role(finding_of(view, role), view) for role in by_kind(view.roles)],
             "others": [packed_numbers(numbers, view) for numbers in numbers_of(view, runs)],
         }
         for view in shown

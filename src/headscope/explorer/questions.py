@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 LONGEST = 4000
 """Characters of a text."""
@@ -27,3 +27,16 @@ class Question(BaseModel):
     others: list[str] = Field(default=[], max_length=MOST)
     off: list[str] = Field(default=[], max_length=2000)
     weights: str = Field(default="attention", pattern="^(attention|norm|rollout)$")
+
+
+def refusal_of(error: ValidationError) -> str:
+    """Why a question is refused, in a sentence for whoever typed the text."""
+    first = error.errors()[0]
+    place = str(first["loc"][0]) if first["loc"] else ""
+    known = {
+        ("text", "string_too_short"): "write a text first",
+        ("text", "string_too_long"): f"the text has more than {LONGEST:,} characters",
+        ("others", "too_long"): f"no more than {MOST} texts can be compared with",
+    }
+    unknown = f"this address is not one of the explorer's ({place}: {first['msg'].lower()})"
+    return known.get((place, first["type"]), unknown)

@@ -16,10 +16,11 @@ from typing import Any
 from anyio import to_thread
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import ValidationError
 
 from headscope.errors import HeadscopeError
 from headscope.explorer.answers import answer
-from headscope.explorer.questions import Question
+from headscope.explorer.questions import Question, refusal_of
 from headscope.model import Model, Top
 
 LARGEST = 64 * 1024
@@ -81,8 +82,8 @@ def make_app(models: dict[str, Explored], page: str, token: str, port: int) -> F
         asked.append(now)
         try:
             question = Question.model_validate_json(body)
-        except ValueError as error:
-            return _say(422, str(error).partition("\n")[2].strip()[:300] or "not a question")
+        except ValidationError as error:
+            return _say(422, refusal_of(error))
         if question.model not in models:
             return _say(404, "no such model is open")
         return await _answer(request, models[question.model], question)

@@ -163,7 +163,12 @@ def _board_data(rows: list[Datum], unit: Unit) -> Json:
         "bounded": unit.bounded,
         "signed": unit.signed,
         "rows": {
-            row["name"]: [_round(row["value"]), _round(row.get("baseline")), _in_words(row, unit)]
+            row["name"]: [
+                _round(row["value"]),
+                _round(row.get("baseline")),
+                _in_words(row, unit),
+                row.get("sure", True),
+            ]
             for row in rows
         },
     }

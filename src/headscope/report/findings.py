@@ -122,9 +122,14 @@ def _clarity(role: HeadRole) -> tuple[int, float]:
 def kinds_of(view: CorpusView) -> dict[tuple[int, int], RoleKind]:
     """The most telling kind of every head that has a role."""
     kinds: dict[tuple[int, int], RoleKind] = {}
-    for role in sorted(view.roles, key=lambda role: list(RoleKind).index(role.rule.kind)):
+    for role in by_kind(view.roles):
         kinds.setdefault(role.place, role.rule.kind)
     return kinds
+
+
+def by_kind(roles: list[HeadRole]) -> list[HeadRole]:
+    """Roles with the most telling kinds first."""
+    return sorted(roles, key=lambda role: list(RoleKind).index(role.rule.kind))
 
 
 def headline(view: CorpusView) -> str:
@@ -137,6 +142,8 @@ def headline(view: CorpusView) -> str:
     parts += [(kinds.count(kind), does) for kind, does in DOES.items()]
     said = [(count, does) for count, does in parts if count]
     owner = f"{view.model.name}'s {total}{of} heads"
+    if not said and kinds:
+        return f"None of {owner} shows more than the shape of its maps on {view.corpus}"
     if not said:
         return f"No rule could give a role to any of {owner} on {view.corpus}"
     first, *rest = said

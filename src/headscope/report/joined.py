@@ -58,7 +58,6 @@ def _section(view: CorpusView, measures: list[HeadNumbers]) -> Section:
     heads = sorted(set.intersection(*(set(one) for one in ranks)))
     mean = {head: float(np.mean([one[head] for one in ranks])) for head in heads}
     first = sorted(heads, key=lambda head: mean[head])
-    shown = first if len(first) <= 2 * SHOWN else first[:SHOWN] + first[-SHOWN:]
     sure = sorted({head for one in measures for head in _sure(one)}, key=lambda head: mean[head])
     named = ", ".join(view.name(head) for head in sure[:SHOWN])
     return Section(
@@ -83,7 +82,7 @@ def _section(view: CorpusView, measures: list[HeadNumbers]) -> Section:
                     for one, rank in zip(measures, ranks, strict=True)
                 ),
             )
-            for head in shown
+            for head in first
         ],
         below=[
             Section(

@@ -28,7 +28,8 @@ def model_summary(view: CorpusView, results: list[RunResults]) -> Section | None
     text = [
         f"{len(with_role)} of {total} heads of {model.name} have a role on {view.corpus}"
         f"{view.results.of_attention}, by rules "
-        "whose thresholds are tested after correction; a head may have several.",
+        "whose thresholds are tested after correction; a head may have several (the headline "
+        "counts it once, by its most telling one).",
         *lines,
     ]
     columns = ("role", "heads", "in layers", "the clearest", "threshold set by")

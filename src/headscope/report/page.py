@@ -18,6 +18,7 @@ from typing import Any
 import jinja2
 
 from headscope._util.atomic import write_text
+from headscope.evidence import RoleKind
 from headscope.report.analysis_findings import analysis_finding, view_headline
 from headscope.report.arcs import Picture
 from headscope.report.best_heads import best_table
@@ -69,9 +70,11 @@ def telling_views(results: list[RunResults]) -> list[CorpusView]:
     return sorted(views(results), key=_most_telling)
 
 
-def _most_telling(view: CorpusView) -> tuple[bool, bool]:
-    """Views with roles first, random weights last."""
-    return view.weights == RANDOM, not view.roles
+def _most_telling(view: CorpusView) -> tuple[bool, bool, bool]:
+    """Views in which heads follow language first, then those with other roles; random ones last."""
+    kinds = {role.rule.kind for role in view.roles}
+    language = any(kind.about_language for kind in kinds)
+    return view.weights == RANDOM, not language, not kinds - {RoleKind.SHAPE}
 
 
 def _view_part(number: int, view: CorpusView, results: list[RunResults], payload: Payload) -> Json:

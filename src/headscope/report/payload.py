@@ -12,14 +12,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from headscope._util.naming import head_name
+from headscope._util.naming import SELF, head_name
 from headscope.evidence import Unit
 from headscope.evidence.example_tables import MAPS
 from headscope.report.analysis_findings import view_headline
 from headscope.report.catalogue import load_sections
 from headscope.report.charts import Chart
 from headscope.report.examples import packed_examples
-from headscope.report.findings import Finding, finding_of, gains_of, strongest
+from headscope.report.findings import Finding, by_kind, finding_of, gains_of, strongest
 from headscope.report.head_cards import Card
 from headscope.report.joined import numbers_of
 from headscope.report.numbers import number_key
@@ -77,12 +77,14 @@ class Payload:
         self.views.append(
             {
                 "title": view.title,
+                "suffix": f"@{number}" if number else "",
+                "random": view.weights == RANDOM,
                 "short": self._short(view),
                 "headline": view_headline(view),
                 "lead": _lead(view),
                 "layers": view.head_counts,
                 "heads": heads,
-                "roles": [shown_role(finding_of(view, role), view) for role in view.roles],
+                "roles": [shown_role(finding_of(view, role), view) for role in by_kind(view.roles)],
                 "findings": [
                     shown_role(finding, view) | {"others": finding.others}
                     for finding in strongest(view)
@@ -112,6 +114,8 @@ class Payload:
         self.examples.append({"texts": [], "numbers": {}})
         about = {
             "title": title,
+            "suffix": "",
+            "random": False,
             "short": title,
             "headline": title,
             "lead": " ".join(text["tokens"]),
@@ -124,8 +128,10 @@ class Payload:
     def _short(self, view: CorpusView) -> str:
         """A name that no other view has: with its experiment, then with a number."""
         known = {other["short"] for other in self.views}
-        names = [view.title, f"{view.title} ({view.results.record.study.experiment})"]
-        names += [f"{view.title} ({number})" for number in range(2, len(known) + 3)]
+        kind = "" if view.attention == SELF else f"{view.attention}: "
+        title = kind + view.title.removesuffix(view.results.of_attention)
+        names = [title, f"{title} ({view.results.record.study.experiment})"]
+        names += [f"{title} ({number})" for number in range(2, len(known) + 3)]
         return next(name for name in names if name not in known)
 
     def packed(self) -> dict[str, str]:
@@ -172,8 +178,9 @@ def _packed(content: bytes) -> str:
 def _lead(view: CorpusView) -> str:
     record = view.corpus_record
     analyses = len(view.analyses)
+    model = view.model.name + (" with random weights" if view.weights == RANDOM else "")
     return (
-        f"{view.model.name}, {view.model.shape} · {view.corpus}, {record.examples:,} texts, "
+        f"{model}, {view.model.shape} · {view.corpus}, {record.examples:,} texts, "
         f"{record.pieces:,} pieces · {analyses} analys{'is' if analyses == 1 else 'es'}"
     )
 
@@ -224,6 +231,7 @@ def packed_numbers(numbers: HeadNumbers, view: CorpusView) -> Json:
         "title": numbers.title,
         "about": numbers.about,
         "line": numbers.line,
+        "signed": numbers.unit.signed,
         "ends": [number(end) for end in rows[0].domain] if rows else [],
         "rows": {
             view.name(place): [*row.numbers, number(row.value), _interval(row, numbers.unit)]
@@ -260,7 +268,7 @@ def _numbers(number: int, view: CorpusView, heads: list[str]) -> Any:
                     None if end is None else round(end, 6)
                     for end in (row.baseline, row.low, row.high)
                 ),
-                interval_of(row).sure or row.q is None,
+                interval_of(row).sure,
             )
         if any(cell is not None for cell in cells):
             yield {

@@ -129,18 +129,21 @@ class Shares:
     """Parts of a whole as one bar a row.
 
     Attributes:
-        parts: names, the most telling first.
+        parts: names; inks: their colours, as in the charts of the section.
         rows: the name of each row, and its shares in the order of the parts.
     """
 
     parts: Sequence[str]
     rows: Sequence[tuple[str, Sequence[float]]]
+    inks: Sequence[str]
 
     @property
     def json(self) -> str:
         """As the script reads it."""
         rows = [[name, [round(share, 4) for share in shares]] for name, shares in self.rows]
-        return json.dumps({"kind": "shares", "parts": list(self.parts), "rows": rows})
+        return json.dumps(
+            {"kind": "shares", "parts": list(self.parts), "inks": list(self.inks), "rows": rows}
+        )
 
 
 Glance = Strip | Curve | Shares

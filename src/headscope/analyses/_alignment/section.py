@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from headscope.evidence import BEST, HEADS, BestHead, HeadRow, Unit
 from headscope.report.charts import Chart, head_datum, head_map
@@ -101,7 +102,8 @@ def _sentence(row: BestHead, by: str) -> str:
 
 def _charts(errors: list[HeadRow]) -> Iterator[Chart]:
     for direction, by in WAYS:
-        rows = [head_datum(row) for row in errors if (row.direction, row.group) == (direction, by)]
+        chosen = [row for row in errors if (row.direction, row.group) == (direction, by)]
+        rows = [head_datum(replace(row, baseline=None)) for row in chosen]  # ink for every error
         if rows:
             title = f"alignment error rate, {direction}, by {by}"
             yield head_map(f"alignment-{direction}-{by}", title, "", rows, Unit.SHARE)

@@ -61,18 +61,15 @@ def _finding(view: CorpusView, best: BestHead) -> str:
     """The best head beside the best rule that needs no head."""
     place = {"corpus": view.corpus, "weights": view.weights, "analysis": "coreference"}
     rules = [
-        (row.value, title)
+        (row.value, row.high if row.high is not None else 1.0, title)
         for name, title in SOURCES.items()
         for row in view.results.rows(HEADS, statistic=name, group=best.group, **place)
     ]
-    value, title = max(rules)
+    value, high, title = max(rules)
     number = Unit.SHARE.number
-    if best.low is None:
-        verdict = f"; {title}: {number(value)}"
-    elif best.low > value:
+    verdict = f", not surely more than the best rule ({title}: {number(value)})"
+    if best.low is not None and best.low > high:
         verdict = f", more than any rule ({title}: {number(value)})"
-    else:
-        verdict = f", not surely more than rules without a head ({title}: {number(value)})"
     return f"{best.name} finds {number(best.value)} of antecedents{verdict}"
 
 

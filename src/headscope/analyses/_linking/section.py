@@ -181,7 +181,7 @@ def make_section(view: CorpusView, analysis: str) -> Section:
         list(_relation_maps(view, analysis, rows)),
         below=[
             _group(view, sure, words, "A head does better than position"),
-            _group(view, unsure, words, "Position does as well, as far as these texts can tell"),
+            _group(view, unsure, words, "Not shown to be better than position"),
             Section(
                 "The best head in every direction",
                 [

@@ -136,6 +136,7 @@ def _glance(view: CorpusView) -> Shares:
     return Shares(
         list(COLOURS),
         [(title, [whole[shape] for shape in COLOURS]) for title, whole in rows if whole],
+        list(COLOURS.values()),
     )
 
 
@@ -251,9 +252,9 @@ def side_by_side(results: list[RunResults]) -> Iterator[Section]:
         ("head", "from", "shape", "share", "to", "shape ", "share "),
         switches[: 2 * SHOWN],
         finding=(
-            f"{len(switches)} times a head's commonest shape is surely another elsewhere"
+            f"In {len(switches)} cases a head's commonest shape surely differs between these views"
             if switches
-            else "No head's commonest shape is surely another elsewhere"
+            else "No head's commonest shape surely differs between these views"
         ),
     )
 

@@ -71,7 +71,7 @@ def _metric_section(run: RunResults, summary: AblationSummary, intact: Score) ->
                 f"{metric} with one head off",
                 "How much the task gains (blue) or loses (orange) when a head is off; white: "
                 "nothing changes; colours follow the square root, so that small differences are "
-                "seen. A cell may differ from white by chance: the table below says what is sure.",
+                "seen. Pale: cannot be told from no change.",
                 data,
                 unit,
             )
@@ -167,7 +167,7 @@ def _gain(row: AblationRow, intact: Score) -> Datum:
     low, high = sorted((intact.better * row.low, intact.better * row.high))
     gain = row.gain(intact.better)
     place = (row.layer, row.head, gain, row.attention)
-    return datum(*place, low=low, high=high, baseline=0.0, n=row.n)
+    return datum(*place, low=low, high=high, baseline=0.0, n=row.n, sure=row.verdict in TOLD)
 
 
 def _text(
@@ -184,7 +184,8 @@ def _text(
     )
     yield (
         "Differences are paired, q is corrected over all heads; changed: of how many examples the "
-        "prediction differs."
+        f"prediction differs. Listed are the {SHOWN} heads that are missed most and the {SHOWN} "
+        "that one is better off without, then layers; the map has every head."
     )
     budget = study.options["budget"]
     sure = "both corrected"
@@ -277,9 +278,10 @@ def after_switching_off(results: list[RunResults]) -> Iterator[NextStep]:
             n = run.record.summary_as(AblationSummary).examples
             if rows and unclear > len(rows) / 2:
                 yield NextStep(
-                    f"Of {unclear} of {len(rows)} heads {n:,} examples cannot say whether they "
-                    "matter: a larger test set can.",
-                    f"headscope ablate {run.record.study.model.name} TASK -o larger",
+                    f"{n:,} examples cannot tell for {unclear} of {len(rows)} heads whether they "
+                    "matter; a larger test set of yours could.",
+                    f"headscope ablate {run.record.study.model.name} "
+                    f"{run.record.study.about.kind}:FILE -o larger",
                 )
 
 

@@ -70,7 +70,7 @@ def _change_section(run: RunResults, corpus: str) -> Section:
         COLUMNS,
         list(_moved(run, corpus, heads)),
         finding=_finding(heads, least),
-        glance=Strip([_changed(row) for row in heads], "unchanged", Unit.COSINE.number),
+        glance=Strip([_changed(row) for row in heads], "unchanged", _as_cosine),
         menu=f"Change on {corpus}",
     )
 
@@ -84,6 +84,10 @@ def _finding(heads: list[HeadRow], least: HeadRow) -> str:
         f"{heads[0].name} changed most (cosine {number(heads[0].value)}), of layers "
         f"L{least.layer} ({number(least.value)})"
     )
+
+
+def _as_cosine(change: float) -> str:
+    return f"cosine {1 - change:.2f}"
 
 
 def _changed(row: HeadRow) -> Interval:

@@ -30,7 +30,7 @@ from headscope.report.small_plots import Curve, Interval
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults, Study
 
-PLACE = Unit("place", "place in the order", format=".0f")
+RANK = Unit("rank", "rank", format=".0f")
 INKS = {"importance": COLOURS[0], "ablation": COLOURS[1], "gates": COLOURS[2], "random": "#777777"}
 """One colour a criterion; where it is computed again after some removals it has another."""
 CAPTION = (
@@ -199,23 +199,23 @@ def order_of_removal(view: CorpusView, results: list[RunResults]) -> Iterator[He
         if not run.has(REMOVALS):
             continue
         pruned, task = run.record.summary_as(PruningSummary).pruned, run.record.study.about.name
-        places = {
-            (row.layer, row.head): row.place + 1 for row in run.rows(REMOVALS, method=pruned.method)
+        ranks = {
+            (row.layer, row.head): pruned.heads - row.place
+            for row in run.rows(REMOVALS, method=pruned.method)
         }
-        gone = pruned.heads - pruned.kept
         yield HeadNumbers(
-            f"order of removal ({task})",
-            f"As which number a head goes, by {pruned.method}; filled: it is among the {gone} that "
-            "were removed.",
+            f"rank in pruning ({task})",
+            f"Rank by {pruned.method}: 1 would be removed last; filled: among the "
+            f"{pruned.heads - pruned.kept} heads that were removed.",
             task,
-            PLACE,
+            RANK,
             {
-                head: Interval(place, None, None, float(gone), sure=place <= gone)
-                for head, place in places.items()
+                head: Interval(rank, None, None, sure=rank > pruned.kept)
+                for head, rank in ranks.items()
             },
-            line=float(gone),
-            worth={head: float(place) for head, place in places.items()},
-            removed=frozenset(head for head, place in places.items() if place <= gone),
+            line=float(pruned.kept),
+            worth={head: -float(rank) for head, rank in ranks.items()},
+            removed=frozenset(head for head, rank in ranks.items() if rank > pruned.kept),
         )
 
 

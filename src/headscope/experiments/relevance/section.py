@@ -157,7 +157,7 @@ def _comparison(run: RunResults, results: list[RunResults]) -> Section:
         charts,
         finding=(
             f"{number(relevant[most])} of the relevance of all heads comes through "
-            f"{head_name(*most, run.attention)}, were all alike {number(1 / len(relevant))}"
+            f"{head_name(*most, run.attention)}, an even share would be {number(1 / len(relevant))}"
         ),
         menu=f"Relevance{run.of_attention}",
     )

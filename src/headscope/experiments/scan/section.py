@@ -87,7 +87,10 @@ def _section(run: RunResults, corpus: CorpusRecord, results: list[RunResults]) -
                 },
             )
         ],
-        finding=f"{len(rests)} of {len(mass)} heads give half of their attention to specials",
+        finding=(
+            f"{len(rests)} of {len(mass)} heads give at least half of their attention to specials "
+            f"on {corpus.corpus}, without a test"
+        ),
         menu=f"Resting: {corpus.corpus}",
         count=f"{len(rests)}",
     )
