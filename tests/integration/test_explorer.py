@@ -160,8 +160,8 @@ def test_only_its_own_page_is_answered(minilm: Model) -> None:
     ("question", "status", "words"),
     [
         ({"text": "a"}, 422, "model"),
-        ({"model": "minilm", "text": ""}, 422, "text"),
-        ({"model": "minilm", "text": "x" * 5000}, 422, "text"),
+        ({"model": "minilm", "text": ""}, 422, "write a text first"),
+        ({"model": "minilm", "text": "x" * 5000}, 422, "more than 4,000 characters"),
         ({"model": "minilm", "text": "a", "weights": "all"}, 422, "weights"),
         ({"model": "other", "text": "a"}, 404, "no such model"),
         ({"model": "minilm", "text": "a", "off": ["L9.H9"]}, 400, "L9"),
@@ -244,6 +244,14 @@ def test_in_a_browser(page: Page, address: str) -> None:
     page.locator("#second-text").fill(f"Another {HOSTILE}")
     page.locator("#beside button").click()
     page.wait_for_selector("#second canvas")
+    shared = page.url
+    page.locator("#text").fill("")
+    page.keyboard.press("Enter")
+    page.locator("#shown.stale").wait_for()  # what is shown is not of this text
+    assert page.locator("#refused").inner_text() == "Nothing to show: write a text first."
+    page.goto("about:blank")
+    page.goto(shared)
+    page.wait_for_selector("#second canvas")  # what is beside is part of the state
     assert page.evaluate("typeof window.hacked") == "undefined"
     assert {url.split("/")[2] for url in requests if url.startswith("http")} == {
         address.split("/")[2]

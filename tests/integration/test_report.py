@@ -18,7 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
-from transformers import PreTrainedTokenizerFast
+from transformers import BertConfig, PreTrainedTokenizerFast
 
 from headscope._util.progress import NoProgress
 from headscope.analyses._linking.section import relations
@@ -27,17 +27,22 @@ from headscope.corpus import Example, Frame, Link, Mention, read
 from headscope.errors import HeadscopeError
 from headscope.evidence import Unit
 from headscope.experiments.ablation import ablate
+from headscope.experiments.ablation.tables import ABLATION
 from headscope.experiments.compare import compare
 from headscope.experiments.importance import importance
+from headscope.experiments.importance.tables import IMPORTANCE
 from headscope.experiments.look import look
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, wrap
 from headscope.report.charts import head_datum
 from headscope.report.drawings import heat_map, spec
-from headscope.report.page import write_report
+from headscope.report.joined import what_next
+from headscope.report.page import sections_of, write_report
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults
+from headscope.tasks import task
+from headscope.testing import SIZES, tiny_network, tiny_tokenizer
 from tests.browser import installed
 from tests.tiny import network
 from tests.unit.examples import corpus_of
@@ -242,6 +247,74 @@ def test_views_switch_between_trained_and_random(browser: Browser, page_of_demo:
     assert visit.page.locator("#glance .cell").count() == 72
     assert visit.page.locator("#glance .cell.kind-syntax").count() == 0
     assert visit.complaints == []
+
+
+def test_a_view_keeps_its_page_and_its_heads(browser: Browser, page_of_demo: Path) -> None:
+    """Choosing another model shows the same page of it, and addresses name the model."""
+    visit = Visit(browser, page_of_demo, at="#view-0-dependencies")
+    page = visit.page
+    page.select_option("#view", label="minilm with random weights on tour")
+    page.wait_for_selector("#view-1-dependencies:not([hidden])")
+    assert "For none of" in page.locator("#view-1-dependencies h1").inner_text()
+    assert page.locator("#view option:checked").inner_text() == "minilm with random weights on tour"
+    page.locator("#view-1-dependencies button.head").first.click()
+    page.wait_for_selector("#head-page h1")
+    assert page.url.endswith("@1")
+    assert "random weights" in page.locator("#lead").inner_text()
+    page.goto(f"{page_of_demo.as_uri()}#L2.H8@1")
+    page.wait_for_function("document.querySelector('#head-page h1').innerText.startsWith('L2.H8')")
+    assert "auxiliaries" not in page.locator("#head-page h1").inner_text()
+    page.goto(f"{page_of_demo.as_uri()}#L2.H8")
+    page.wait_for_function("document.querySelector('#head-page h1').innerText.includes('auxil')")
+    page.goto(f"{page_of_demo.as_uri()}#L9.H9")
+    page.wait_for_selector("#missing:not([hidden])")
+    assert page.locator("#missing").inner_text() == "Nothing here is called L9.H9."
+    assert visit.complaints == []
+
+
+def test_the_search_knows_words_and_says_when_it_finds_nothing(
+    browser: Browser, page_of_demo: Path
+) -> None:
+    page = Visit(browser, page_of_demo).page
+    for words, found in (("subjects", "nsubj"), ("l1h1", "L1.H1"), ("xyzzy", "Nothing is called")):
+        page.locator("#search").fill(words)
+        assert found in page.locator("#found").inner_text()
+    assert page.locator("#glance .cell.dim").count() == 0  # nothing was found: nothing is dimmed
+
+
+def test_what_all_runs_say_together(minilm: Model) -> None:
+    """Ranks in the joined table are those of each run's own numbers."""
+    graded = task("tour", limit=24)
+    important = importance(minilm, graded, progress=NoProgress())
+    ablated = ablate(minilm, graded, progress=NoProgress())
+    (joined, *_) = sections_of([important, ablated])
+    assert joined.menu == "What matters"
+    assert joined.columns[2:] == (
+        "Spearman when off (tour)",
+        "Pearson when off (tour)",
+        "importance (tour)",
+    )
+    lost = {row.name: -row.delta for row in ablated.rows(ABLATION, metric="Spearman", unit="head")}
+    rank = {row.rank: (row.layer, row.head) for row in important.rows(IMPORTANCE)}
+    by_name = {str(cells[0]): cells for cells in joined.rows}
+    assert len(by_name) == 72
+    first = max(lost, key=lambda name: lost[name])
+    assert str(by_name[first][2]) == "1"
+    assert str(by_name["L{}.H{}".format(*rank[1])][4]) == "1"
+    missed = [row.name for row in ablated.rows(ABLATION, unit="head") if row.verdict == "helps"]
+    assert joined.count == f"{len(set(missed))} of 72"
+    (agreement,) = joined.below
+    assert len(agreement.rows) == 3
+    commands = [step.command for step in what_next([important, ablated])]
+    assert any(command.startswith("headscope prune minilm tour") for command in commands)
+
+
+def test_a_scan_of_144_heads_fits_a_page(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 48, "num_hidden_layers": 12, "num_attention_heads": 12}
+    model = wrap(tiny_network(BertConfig(**dict(SIZES) | sizes)), tiny_tokenizer(), "large")
+    settings = Settings(min_count=20, max_length=60, random_weights=True)
+    results = scan(model, read("tour"), settings=settings, progress=NoProgress())
+    assert results.report(tmp_path / "report.html").stat().st_size < 5_000_000
 
 
 def test_every_section_is_drawn_when_it_is_opened(browser: Browser, page_of_demo: Path) -> None:

@@ -244,3 +244,14 @@ def test_a_known_error_serves_where_cases_are_few() -> None:
     known = difference_test(sums, counts, expected, counts, np.sqrt(2 * 0.99) / 200)[1]
     assert alone[0] < 1e-6
     assert known[0] > 0.1
+
+
+def test_what_differs_by_rounding_is_not_told_apart() -> None:
+    """A number that is its own baseline differs from it by rounding, which may look consistent."""
+    rng = np.random.default_rng(5)
+    counts = np.ones((40, 3))
+    sums = rng.uniform(0.2, 0.4, (40, 3))
+    other = sums * (1 + np.float32(1e-8))
+    assert (difference_test(sums, counts, other, counts)[1] == 1).all()
+    apart = sums * (1 + rng.normal(0.002, 0.001, (40, 3)))
+    assert (difference_test(sums, counts, apart, counts)[1] < 0.001).all()
