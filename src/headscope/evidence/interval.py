@@ -142,8 +142,9 @@ def difference_test(
         distance, sides = (value, 1) if above else (np.abs(value), 2)
         jackknifed = stats.t.sf(distance / error, freedom)
         p = sides * np.where(clustered, jackknifed, stats.norm.sf(distance / null_error))
-    rounding = np.abs(value) <= ROUNDING * np.maximum(np.abs(first), np.abs(other))
-    p = np.where(units < MIN_BUCKETS, np.nan, np.where(rounding & np.isfinite(value), 1.0, p))
+    largest = np.maximum(np.abs(value), np.nan_to_num(error))  # in total, and from bucket to bucket
+    rounding = largest <= ROUNDING * np.maximum(np.abs(first), np.abs(other))
+    p = np.where((units < MIN_BUCKETS) | rounding, np.nan, p)
     return value, np.asarray(p)
 
 
