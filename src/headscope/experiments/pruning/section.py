@@ -129,11 +129,11 @@ def _glance(summary: PruningSummary, points: list[CurvePoint], intact: Score) ->
 def _text(summary: PruningSummary, study: Study) -> Iterator[str]:
     pruned, sizes = summary.pruned, summary.sizes
     before, after = pruned.parameters
+    exact = f"to {pruned.difference:.0e} of the largest" if pruned.difference else "to the last bit"
     yield (
         f"Heads were chosen on {sizes.choice:,} examples and evaluated on {sizes.test:,} others. "
         f"{before:,} parameters before, {after:,} after ({after / before:.1%}). The pruned model's "
-        "outputs are those of the intact one with the same heads off to "
-        f"{pruned.difference:.0e} of the largest."
+        f"outputs are those of the intact one with the same heads off, {exact}."
     )
     if study.options["step"] is not None:
         yield f"Heads were scored again after every {study.options['step']} removals."
