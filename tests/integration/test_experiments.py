@@ -24,7 +24,8 @@ from headscope.experiments.finetuning import Hyperparameters, Start, finetune_ta
 from headscope.experiments.finetuning.tables import COLUMNS, TrainingRecord, table_cells
 from headscope.model import Model, Top
 from headscope.model.initialise import load_untrained_classifier
-from headscope.report.page import sections_of
+from headscope.report.page import render, sections_of
+from tests.pages import page_views
 from tests.parity.test_tasks import MOVIES
 from tests.tiny import tiny
 
@@ -264,6 +265,10 @@ def test_sections_join_what_belongs_together(
         "Resting on specials: tuned on tour",
         "Shapes side by side",
     ]
+    assert all("changed most" in view["headline"] for view in page_views(render([compared])))
+    assert not any(
+        "changed" in view["headline"] for view in page_views(render([compared, ablated]))
+    )
     one = np.arange(40.0)
     found = rank_correlation(one, one + np.random.default_rng(0).normal(0, 9, 40))
     assert found is not None

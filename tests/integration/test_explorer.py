@@ -187,8 +187,13 @@ def test_too_many_questions_have_to_wait(minilm: Model) -> None:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A live page with the bundled model and a tiny one beside it."""
+    other = tmp_path_factory.mktemp("models") / "tiny"
+    family_network("bert").save_pretrained(other)
+    tiny_tokenizer().save_pretrained(other)
     command = [sys.executable, "-m", "headscope", "explore", "minilm", "--no-browser"]
+    command += ["--beside", str(other)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -244,6 +249,10 @@ def test_in_a_browser(page: Page, address: str) -> None:
     page.locator("#second-text").fill(f"Another {HOSTILE}")
     page.locator("#beside button").click()
     page.wait_for_selector("#second canvas")
+    page.select_option("#second-model", "tiny")
+    page.locator("#beside button").click()
+    page.wait_for_function("() => document.querySelector('#second').innerText.includes('of tiny')")
+    assert page.locator("#second .board .cell").count() == 2 * 4
     shared = page.url
     page.locator("#text").fill("")
     page.keyboard.press("Enter")

@@ -19,7 +19,7 @@ import jinja2
 
 from headscope._util.atomic import write_text
 from headscope.evidence import RoleKind
-from headscope.report.analysis_findings import analysis_finding, view_headline
+from headscope.report.analysis_findings import analysis_finding
 from headscope.report.arcs import Picture
 from headscope.report.best_heads import best_table
 from headscope.report.catalogue import load_sections
@@ -55,10 +55,13 @@ def render(results: list[RunResults]) -> str:
     payload, experiments = Payload(), sections_of(results)
     shown = telling_views(results)
     parts = [_view_part(number, view, results, payload) for number, view in enumerate(shown)]
+    leading = [one.finding for one in experiments if one.leads and len(results) == 1]
+    for view in payload.views if leading else []:
+        view["headline"] = leading[0]
     return page(
         "report.html",
         payload,
-        title=view_headline(shown[0]) if shown else experiments[0].title,
+        title=payload.views[0]["headline"] if shown else experiments[0].title,
         experiments=[(payload.add_charts(one.charts), one) for one in experiments],
         sections=parts,
         next_steps=what_next(results),

@@ -58,6 +58,7 @@ class Section:
         glance: a small picture of the finding; a section that has one stands on the first screen.
         menu: its name in the menu, where the title is long.
         count: a number that stands beside its name in the menu.
+        leads: whether a run is made to find this out: the headline of a page of that run alone.
     """
 
     title: str
@@ -70,6 +71,7 @@ class Section:
     glance: Glance | None = None
     menu: str = ""
     count: str = ""
+    leads: bool = False
 
     @property
     def cells(self) -> list[tuple[Cell, ...]]:

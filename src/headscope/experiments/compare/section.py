@@ -72,6 +72,7 @@ def _change_section(run: RunResults, corpus: str) -> Section:
         finding=_finding(heads, least),
         glance=Strip([_changed(row) for row in heads], "unchanged", _as_cosine),
         menu=f"Change on {corpus}",
+        leads=True,
     )
 
 
