@@ -113,13 +113,14 @@ function arc(path: string, kind: string, x: number, y: number, down: number, say
 const text = (word: string, x: number, y: number, faint: boolean): SVGElement =>
   svg("text", { x, y, "text-anchor": "middle", class: faint ? "faint" : "" }, word);
 
-const WHY: Record<string, string> = { highest: "Where it does best", typical: "As usual", lowest: "Where it does worst" };
+const WHY: Record<string, string> = { "": "Some of its texts", // a run of an earlier version did not choose by score
+  highest: "Where it does best", typical: "As usual", lowest: "Where it does worst" };
 
 /** The texts on which a number of a head is highest, usual and lowest. */
 export function exampleSet(examples: Examples, key: string, head: string): HTMLElement | null {
   const scenes = examples.numbers[key]?.heads[head];
   if (!scenes?.length) return null;
-  const groups = ["highest", "typical", "lowest"].flatMap((why) => {
+  const groups = ["highest", "typical", "lowest", ""].flatMap((why) => {
     const own = scenes.filter((one) => one[1] === why);
     if (!own.length) return [];
     return [el("h4", {}, WHY[why]),
