@@ -272,7 +272,7 @@ class Explorer {
     button.addEventListener("click", () => this.toggle(head));
     place.replaceChildren(
       el("div", { class: "peek-title" }, el("span", { class: `chip kind-${kind}` }, head), el("b", {}, rolled ? `rollout after ${head.replace(/\.H\d+$/, "")}` : roles[0]?.title ?? ""), button), ...notes,
-      el("div", { class: "maps" }, links(map, stack.text.tokens, stack.text.queries!), largeMap(map, stack.text.tokens, stack.text.queries!, place, 300)),
+      el("div", { class: "maps" }, links(map, stack.text.tokens, stack.text.queries!, 250), largeMap(map, stack.text.tokens, stack.text.queries!, place, 300)),
     );
     find("#known")!.replaceChildren(
       el("h2", {}, `What the run knows of ${head}`),
