@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,9 +247,13 @@ class Mean:
         self.baseline = Tally(layout, groups, heads=1) if baseline else None
         self.by_text: list[tuple[int, Sequence[object], NDArray[np.float32]]] | None = None
 
-    def keep_texts(self) -> None:
-        """Keep the mean of every text from now on, to choose examples by."""
-        self.by_text = []
+    def keep_texts(self, shown: Callable[[Any], bool]) -> None:
+        """Keep the means of texts that can be shown from now on, to choose examples by.
+
+        Args:
+            shown: whether a text can be.
+        """
+        self.by_text, self._shown = [], shown
 
     def add(
         self, seen: Observation, sums: Tensor, counts: Tensor, uniform: Tensor | None = None
@@ -265,10 +269,20 @@ class Mean:
         counts = counts.flatten(2)
         self.tally.add(place, sums.flatten(2), counts, buckets)
         if self.by_text is not None:
-            means = (sums.flatten(2) / counts).masked_fill_(counts == 0, float("nan"))
-            self.by_text.append((place, seen.view.pieces, means.float().cpu().numpy()))
+            self._keep_texts(place, seen.view.pieces, sums.flatten(2), counts)
         if self.baseline is not None and uniform is not None:
             self.baseline.add(place, uniform.flatten(2), counts, buckets)
+
+    def _keep_texts(
+        self, place: int, pieces: Sequence[object], sums: Tensor, counts: Tensor
+    ) -> None:
+        rows = [row for row, text in enumerate(pieces) if self._shown(text)]
+        if not rows or self.by_text is None:
+            return
+        own, counted = (sums, counts) if len(rows) == len(pieces) else (sums[rows], counts[rows])
+        means = (own / counted).masked_fill_(counted == 0, float("nan"))
+        texts = [pieces[row] for row in rows]
+        self.by_text.append((place, texts, means.float().cpu().numpy()))
 
     def part(self, groups: slice) -> Mean:
         """Some of the groups as a mean of their own (a view)."""

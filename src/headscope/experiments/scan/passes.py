@@ -22,6 +22,7 @@ from headscope.corpus import (
     pack,
     plan_batches,
 )
+from headscope.corpus.display import has_readable_length
 from headscope.errors import InputError
 from headscope.evidence import Layout, RankedExamples, ShardResult
 from headscope.experiments._shared.layouts import layout_of
@@ -256,7 +257,7 @@ class Watching:
         self.links = StrongestLinks(texts) if any(self.scored.values()) else None
         for analysis in self.analyses:
             for scored in self.scored.get(analysis.name, ()):
-                scored.mean.keep_texts()
+                scored.mean.keep_texts(has_readable_length)
             analysis.begin_shard(texts)
             if examples:
                 analysis.begin_examples(texts)
