@@ -5,6 +5,8 @@
     python -m labelling.draw more --like CLASS --count N ...        from heads that have shown CLASS
     python -m labelling.draw doubted --count N ...    maps that the classifier is uncertain about:
                                                       for training, never for evaluation
+    python -m labelling.draw held-out --count N ...   new texts, all layers of three models alike:
+                                                      for evaluation, never for training
 
 No text is stored: only its length, which tokens are special or belong to the second sentence, and
 which tokens are identical. Of a map, the weights are stored as `round(255 * sqrt(weight))`, one
@@ -38,7 +40,9 @@ A_LAYER = 13
 """Maps sampled from every layer of every model: each head once, one of them twice."""
 POOL, OF_A_TEXT = 400, 5
 """Texts per model that are searched for doubtful maps, and maps per text."""
-DOUBTED = "doubted"
+DOUBTED, HELD_OUT = "doubted", "held-out"
+UNTUNED = ("minilm", "gte-small", "mpnet-base")
+"""The models of the maps that are held out."""
 SINGLE = {"sst-2", "cola", "en_ewt-ud-test", "tour", "ko_gsd-ud-test"}
 
 
@@ -48,7 +52,7 @@ class Drawn:
 
     Attributes:
         number: of the map, from 0.
-        how: `random`, the class that it was drawn to have more of, or `doubted`.
+        how: `random`, the class that it was drawn to have more of, `doubted`, or `held-out`.
         source, text: the corpus and the id of the text in it.
     """
 
@@ -68,8 +72,8 @@ class Drawn:
 
     @property
     def judged(self) -> bool:
-        """Whether it is used for evaluation: no classifier took part in selecting it."""
-        return self.how != DOUBTED
+        """Whether cross-validation scores it: no classifier took part in selecting it."""
+        return self.how not in {DOUBTED, HELD_OUT}
 
 
 @dataclass(frozen=True)
@@ -229,6 +233,31 @@ def _pool(
             yield Drawn(-1, DOUBTED, *about), shown, shape
 
 
+def held_out(
+    places: dict[str, Source], before: list[Drawn], count: int
+) -> Iterator[tuple[Drawn, Shown]]:
+    """Texts that no map is of yet: as many maps of every model, and of every layer of it.
+
+    Args:
+        count: how many of each model.
+    """
+    rng = np.random.default_rng(len(before))
+    used, number = {(one.source, one.text) for one in before}, len(before)
+    for name in UNTUNED:
+        source = places[name]
+        for turn in range(count):
+            layer = turn % source.model.layers
+            head = int(rng.integers(source.model.heads))
+            corpus, pieces = source.draw(rng, pair=number % 2 == 1)
+            while (corpus, pieces.example.id) in used:
+                corpus, pieces = source.draw(rng, pair=number % 2 == 1)
+            used.add((corpus, pieces.example.id))
+            about = (corpus, pieces.example.id, len(pieces))
+            (shown,) = source.show(pieces, [(layer, head)])
+            yield Drawn(number, HELD_OUT, name, layer, head, *about), shown
+            number += 1
+
+
 def flat(shown: list[Shown]) -> dict[str, NDArray[Any]]:
     """Some maps as four long arrays."""
     levels = [np.round(255 * np.sqrt(one.weights)).astype(np.uint8).ravel() for one in shown]
@@ -300,7 +329,7 @@ def seen_in(drawn: list[Drawn], like: str) -> set[tuple[str, int, int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["random", "again", "more", DOUBTED])
+    parser.add_argument("what", choices=["random", "again", "more", DOUBTED, HELD_OUT])
     parser.add_argument("--models", type=Path, required=True, help="folder of get_models.py")
     parser.add_argument("--tuned", nargs="*", default=[], help="MiniLM fine-tuned: TASK=DIR")
     parser.add_argument("--data", type=Path, default=os.environ.get("HEADSCOPE_DATA"))
@@ -315,6 +344,8 @@ def main() -> None:
         new = list(more(places, drawn, asked.like, asked.count))
     elif asked.what == DOUBTED:
         new = list(doubted(places, len(drawn), asked.count))
+    elif asked.what == HELD_OUT:
+        new = list(held_out(places, drawn, asked.count))
     else:
         new = list(at_random(places, len(drawn)))
     write([one for one, _ in new], [one for _, one in new], anew)
