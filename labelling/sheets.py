@@ -5,8 +5,8 @@
 Maps are in random order, so that neighbours are unrelated. Rows attend to columns; darkness is the
 square root of the weight relative to the map's own darkest (its 99.5th percentile, and at least
 0.15). With `--twice` every map is shown twice, and the left picture has darkness in proportion to
-the weight, so that it shows where most of the attention is. Bars along a map mark the first sentence (blue), the second (orange) and special tokens
-(black).
+the weight, so that it shows where most of the attention is. Bars along a map mark the first sentence
+(blue), the second (orange) and special tokens (black).
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def tile(shown: Shown, caption: str, side: int, power: float = 0.5) -> Image.Ima
     pen = ImageDraw.Draw(image)
     pen.text((BAR, 1), caption, fill="black", font=ImageFont.load_default(15))
     left, top = BAR + 3, GAP - 4 + BAR
-    image.paste(inked(shown.weights, power).resize((side, side), Image.Resampling.NEAREST), (left, top))
+    picture = inked(shown.weights, power).resize((side, side), Image.Resampling.NEAREST)
+    image.paste(picture, (left, top))
     for place, sentence in enumerate(shown.sentence.tolist()):
         start, end = (round(side * at / size) for at in (place, place + 1))
         pen.rectangle((left + start, top - BAR, left + end - 1, top - 2), fill=COLOURS[sentence])
@@ -99,7 +100,7 @@ def main() -> None:
     parser.add_argument("--only", help="numbers of maps, by commas")
     parser.add_argument("--first", type=int, default=0, help="maps from this number on")
     parser.add_argument("--large", action="store_true", help="12 large maps a sheet, not 20")
-    parser.add_argument("--twice", action="store_true", help="12 maps a sheet, two pictures of each")
+    parser.add_argument("--twice", action="store_true", help="12 maps a sheet, each shown twice")
     asked = parser.parse_args()
     page = TWICE if asked.twice else LARGE if asked.large else SMALL
     _, shown = read_maps()

@@ -1,0 +1,68 @@
+"""Comparing a printed number with ours: by a tolerance that the paper's file states beforehand."""
+
+from __future__ import annotations
+
+from headscope.experiments.reproduce.paper import Paper, PublishedNumber
+from headscope.experiments.reproduce.tables import ReproducedRow, Verdict
+from headscope.experiments.reproduce.workbench import Recomputed
+
+ROUNDING = 1e-9
+"""Differences of floating-point numbers that count as none."""
+
+
+def compare(
+    paper: Paper, number: PublishedNumber, ours: Recomputed | None, because: str
+) -> ReproducedRow:
+    """A row of the table.
+
+    A number agrees if the published one lies within our 95% interval, widened by the tolerance at
+    both ends (within the tolerance of our value where there is no interval).
+
+    Args:
+        ours: None where it was not computed.
+        because: what may explain a difference, or why it was not computed.
+    """
+    verdict, difference = Verdict.CANNOT, None
+    if ours is not None and ours.value is not None and not isinstance(number.value, str):
+        difference = ours.value - number.value
+        low = ours.value if ours.low is None else ours.low
+        high = ours.value if ours.high is None else ours.high
+        reach = number.tolerance + ROUNDING
+        inside = low - reach <= number.value <= high + reach
+        verdict = Verdict.AGREES if inside else Verdict.DIFFERS
+    elif ours is not None and ours.label and isinstance(number.value, str):
+        verdict = Verdict.AGREES if ours.label == number.value else Verdict.DIFFERS
+    if ours is not None and ours.apart:
+        verdict, because, difference = Verdict.CANNOT, ours.apart, None
+    return ReproducedRow(
+        paper=paper.key,
+        table=number.table,
+        where=number.where,
+        row=number.row,
+        column=number.column,
+        unit=number.unit,
+        published=plain(number.value),
+        ours=None if ours is None else ours.label or plain(ours.value),
+        value=None if ours is None else ours.value,
+        low=None if ours is None else ours.low,
+        high=None if ours is None else ours.high,
+        n=None if ours is None else ours.n,
+        difference=difference,
+        tolerance=None if ours is None else number.tolerance,
+        verdict=verdict,
+        because="" if verdict is Verdict.AGREES else because,
+        source=number.source,
+    )
+
+
+def plain(value: float | str | None) -> str:
+    """A value as it is shown: as many digits as the papers print.
+
+    >>> plain(94.3), plain(3.14159), plain(992.0), plain("8-11")
+    ('94.3', '3.142', '992', '8-11')
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    if value == round(value):
+        return f"{round(value)}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}".rstrip("0")
