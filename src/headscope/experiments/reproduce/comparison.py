@@ -6,6 +6,8 @@ from headscope.experiments.reproduce.paper import Paper, PublishedNumber
 from headscope.experiments.reproduce.tables import ReproducedRow, Verdict
 from headscope.experiments.reproduce.workbench import Recomputed
 
+AT_LEAST, AT_MOST = "at least", "at most"
+"""Limits that a paper gives instead of a number."""
 ROUNDING = 1e-9
 """Differences of floating-point numbers that count as none."""
 
@@ -16,24 +18,21 @@ def compare(
     """A row of the table.
 
     A number agrees if the published one lies within our 95% interval, widened by the tolerance at
-    both ends (within the tolerance of our value where there is no interval).
+    both ends (within the tolerance of our value where there is no interval); a limit, if our
+    interval reaches the side of it that the paper names.
 
     Args:
         ours: None where it was not computed.
         because: what may explain a difference, or why it was not computed.
     """
     verdict, difference = Verdict.CANNOT, None
-    if ours is not None and ours.value is not None and not isinstance(number.value, str):
-        difference = ours.value - number.value
-        low = ours.value if ours.low is None else ours.low
-        high = ours.value if ours.high is None else ours.high
-        reach = number.tolerance + ROUNDING
-        inside = low - reach <= number.value <= high + reach
-        verdict = Verdict.AGREES if inside else Verdict.DIFFERS
-    elif ours is not None and ours.label and isinstance(number.value, str):
-        verdict = Verdict.AGREES if ours.label == number.value else Verdict.DIFFERS
     if ours is not None and ours.apart:
-        verdict, because, difference = Verdict.CANNOT, ours.apart, None
+        because = ours.apart
+    elif ours is not None and ours.value is not None and not isinstance(number.value, str):
+        difference = ours.value - number.value
+        verdict = Verdict.AGREES if _agrees(number, number.value, ours) else Verdict.DIFFERS
+    elif ours is not None and ours.label:
+        verdict = Verdict.AGREES if ours.label == number.value else Verdict.DIFFERS
     return ReproducedRow(
         paper=paper.key,
         table=number.table,
@@ -41,7 +40,7 @@ def compare(
         row=number.row,
         column=number.column,
         unit=number.unit,
-        published=plain(number.value),
+        published=f"{number.bound} {plain(number.value)}".strip(),
         ours=None if ours is None else ours.label or plain(ours.value),
         value=None if ours is None else ours.value,
         low=None if ours is None else ours.low,
@@ -52,6 +51,16 @@ def compare(
         verdict=verdict,
         because="" if verdict is Verdict.AGREES else because,
         source=number.source,
+    )
+
+
+def _agrees(number: PublishedNumber, published: float, ours: Recomputed) -> bool:
+    assert ours.value is not None
+    low = ours.value if ours.low is None else ours.low
+    high = ours.value if ours.high is None else ours.high
+    reach = number.tolerance + ROUNDING
+    return (number.bound == AT_MOST or published <= high + reach) and (
+        number.bound == AT_LEAST or published >= low - reach
     )
 
 

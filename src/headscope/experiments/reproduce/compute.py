@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError
 from headscope.experiments._shared.identity import model_record
@@ -9,11 +11,12 @@ from headscope.experiments.base import Experiment, versions
 from headscope.experiments.reproduce.comparison import compare
 from headscope.experiments.reproduce.inputs import CannotReproduce, Inputs
 from headscope.experiments.reproduce.paper import Paper, PublishedNumber
-from headscope.experiments.reproduce.tables import REPRODUCED, ReproductionSummary
+from headscope.experiments.reproduce.tables import REPRODUCED, ReproducedRow, ReproductionSummary
 from headscope.experiments.reproduce.workbench import Quantities, Recomputed, Workbench, recipe_of
 from headscope.model import Model
 from headscope.runs import ResultBuilder, RunFolder, Study
 
+OTHER_HEADS = "the heads of another model have numbers of their own"
 NOT_COMPUTED = "the recipe gives no such number for this model and data"
 
 
@@ -72,7 +75,7 @@ class Reproduction(Experiment):
         builder.summarise(self._summary())
         return builder
 
-    def _compared(self, number: PublishedNumber, computed: dict[str, Quantities]) -> object:
+    def _compared(self, number: PublishedNumber, computed: dict[str, Quantities]) -> ReproducedRow:
         """A row of the table."""
         ours: Recomputed | None = computed.get(number.recipe, {}).get(number.quantity)
         if number.cannot:
@@ -81,6 +84,8 @@ class Reproduction(Experiment):
             because = self.cannot[number.recipe]
         else:
             because = NOT_COMPUTED if ours is None else self._explanation(number)
+        if ours is not None and ours.label and not self._is_the_papers:
+            ours = replace(ours, apart=OTHER_HEADS)
         return compare(self.paper, number, ours, because)
 
     def _explanation(self, number: PublishedNumber) -> str:

@@ -66,9 +66,9 @@ class Inputs:
         Args:
             more: further arguments of `read`.
         """
-        source = self.source(name)
-        limit = {} if self.limit is None else {"limit": self.limit}
-        return read(source, **(limit | more))  # type: ignore[arg-type]
+        documents = "" if name in self.given else self.paper.inputs[name].documents
+        known = {"limit": self.limit, "documents": documents or None}
+        return read(self.source(name), **(known | more))  # type: ignore[arg-type]
 
     def is_the_papers(self, name: str) -> bool:
         """Whether an input is the very data that the authors used."""

@@ -26,12 +26,14 @@ class PaperInput:
     Attributes:
         about: what it must be; paper: what the authors used.
         default: where it is looked for in the data folder.
+        documents: of `default`, those whose id matches one of these patterns; empty: all.
         same: whether `default` is the very data that the authors used.
     """
 
     about: str
     paper: str
     default: str
+    documents: str = ""
     same: bool = False
 
 
@@ -42,6 +44,8 @@ class PublishedNumber:
     Attributes:
         where: table, figure or section.
         source: page of the paper, or cell of the authors' notebook.
+        drawn: whether it was read off a drawing; the paper prints no such number.
+        bound: `at least` or `at most` where the paper gives no number but a limit to it.
         recipe: what computes it again, and `quantity`: its name there.
         tolerance: how far outside our interval it may lie and still agree.
         cannot: why it is not computed again; empty if it is.
@@ -54,6 +58,8 @@ class PublishedNumber:
     unit: str
     source: str
     note: str = ""
+    drawn: bool = False
+    bound: str = ""
     recipe: str = ""
     quantity: str = ""
     tolerance: float = 0.0

@@ -24,7 +24,6 @@ class Recomputed:
 
     Attributes:
         label: instead of a value, such as the name of a head.
-        data: the inputs that it is computed from.
         apart: why it cannot be compared all the same; empty if it can.
     """
 
