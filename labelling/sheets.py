@@ -5,8 +5,8 @@
 Maps are in random order, so that neighbours are unrelated. Rows attend to columns; darkness is the
 square root of the weight relative to the map's own darkest (its 99.5th percentile, and at least
 0.15). With `--twice` every map is shown twice, and the left picture has darkness in proportion to
-the weight, so that it shows where most of the attention is. Bars along a map mark the first sentence
-(blue), the second (orange) and special tokens (black).
+the weight, so that it shows where most of the attention is. Bars along a map mark the first
+sentence (blue), the second (orange) and special tokens (black).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from headscope.evidence import (
     estimate,
 )
 from headscope.evidence.interval import benjamini_hochberg, difference_test
-from headscope.evidence.statistic import best_rows, crossfit, head_rows
+from headscope.evidence.rows import best_rows, crossfit, head_rows
 
 Floats = NDArray[np.float64]
 SHAPE = Layout(8, 2, 3)

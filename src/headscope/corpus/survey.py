@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from headscope.corpus.annotation import Annotation, annotation_of
-from headscope.corpus.buckets import bucket_of
+from headscope.corpus.buckets import bucket_of, stable_hash
 from headscope.corpus.conventions import Conventions
 from headscope.corpus.frequencies import Frequencies
 from headscope.corpus.pieces import Pieces
 
 MAX_KEPT = 4096
 """Maximum number of texts that are held in memory between the survey and the pass."""
+
+
+SAMPLE_TEXTS, SAMPLE_PIECES, FEWEST_TEXTS = 192, 12_288, 24
+"""Maximum number of texts in a sample of a corpus, and of their pieces; long texts are at least
+`FEWEST_TEXTS`."""
 
 
 class CorpusFacts(Protocol):
@@ -51,6 +57,26 @@ class Survey:
     frequencies: Frequencies = field(default_factory=Frequencies)
     facts: dict[str, CorpusFacts] = field(default_factory=dict)
     kept: list[list[Pieces]] | None = field(default_factory=list)
+    _sample: list[tuple[int, int, Pieces]] = field(default_factory=list, repr=False)
+
+    @property
+    def sample(self) -> list[Pieces]:
+        """Some texts of the whole corpus, chosen by a hash of their ids; in its order."""
+        chosen: list[tuple[int, Pieces]] = []
+        pieces = 0
+        for _, number, text in sorted(self._sample, key=lambda one: one[:2], reverse=True):
+            if pieces < SAMPLE_PIECES or len(chosen) < FEWEST_TEXTS:
+                chosen.append((number, text))
+                pieces += len(text)
+        return [text for _, text in sorted(chosen, key=lambda one: one[0])]
+
+    def _offer(self, text: Pieces) -> None:
+        """Keep the texts whose ids have the smallest hashes."""
+        entry = (-stable_hash(text.example.id), self.examples, text)
+        if len(self._sample) < SAMPLE_TEXTS:
+            heapq.heappush(self._sample, entry)
+        elif entry[:2] > self._sample[0][:2]:
+            heapq.heapreplace(self._sample, entry)
 
     def count(self, shard: list[Pieces], kept: list[Pieces] | None = None) -> None:
         """Take in the texts of a shard.
@@ -58,8 +84,9 @@ class Survey:
         Args:
             kept: what is held in memory for the pass, where a model reads more than these texts.
         """
-        for pieces in shard:
+        for pieces, whole in zip(shard, kept or shard, strict=True):
             self.examples += 1
+            self._offer(whole)
             self.pieces += len(pieces)
             self.longest = max(self.longest, len(pieces))
             self.cut += pieces.lost > 0

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
         ShownText,
     )
     from headscope.evidence.role_rule import RoleKind, RoleRule
+    from headscope.evidence.rows import best_rows, crossfit, head_rows
     from headscope.evidence.shard_result import ShardResult
-    from headscope.evidence.statistic import Null, Statistic, best_rows, crossfit, head_rows
+    from headscope.evidence.statistic import Null, Statistic
     from headscope.evidence.table import Int32, Table
     from headscope.evidence.tally import Layout, Mean, Tally
     from headscope.evidence.unit import UNITS, Unit
+    from headscope.evidence.untrained import Margins, margins
 
 __all__ = [
     "BEST",
@@ -36,6 +38,7 @@ __all__ = [
     "HeadRow",
     "Int32",
     "Layout",
+    "Margins",
     "Mean",
     "Null",
     "RankedExample",
@@ -52,6 +55,7 @@ __all__ = [
     "crossfit",
     "estimate",
     "head_rows",
+    "margins",
 ]
 
 _MODULES = {
@@ -71,6 +75,7 @@ _MODULES = {
     "RoleKind": "headscope.evidence.role_rule",
     "RoleRule": "headscope.evidence.role_rule",
     "Layout": "headscope.evidence.tally",
+    "Margins": "headscope.evidence.untrained",
     "Mean": "headscope.evidence.tally",
     "ShardResult": "headscope.evidence.shard_result",
     "ShownText": "headscope.evidence.ranked_examples",
@@ -78,10 +83,11 @@ _MODULES = {
     "Table": "headscope.evidence.table",
     "Tally": "headscope.evidence.tally",
     "Unit": "headscope.evidence.unit",
-    "best_rows": "headscope.evidence.statistic",
-    "crossfit": "headscope.evidence.statistic",
+    "best_rows": "headscope.evidence.rows",
+    "crossfit": "headscope.evidence.rows",
     "estimate": "headscope.evidence.interval",
-    "head_rows": "headscope.evidence.statistic",
+    "head_rows": "headscope.evidence.rows",
+    "margins": "headscope.evidence.untrained",
 }
 if not TYPE_CHECKING:  # a type checker must not accept every name
     __getattr__, __dir__ = attach(__name__, _MODULES)

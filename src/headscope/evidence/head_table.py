@@ -21,6 +21,8 @@ class HeadRow:
         n: number of observations.
         baseline: the value of an uninformed head.
         p, q: p-value of the test against the baseline, and corrected for multiple tests.
+        null_low, null_high: around the baseline, what heads that know nothing reach; the test is
+            whether the value is beyond. None where it is against the baseline itself.
     """
 
     corpus: str
@@ -39,6 +41,8 @@ class HeadRow:
     baseline: float | None
     p: float | None
     q: float | None
+    null_low: float | None = field(default=None, kw_only=True)
+    null_high: float | None = field(default=None, kw_only=True)
 
     @property
     def sure(self) -> bool:

@@ -16,8 +16,6 @@ Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 """A corrected p-value below this is significant."""
-OVERDISPERSION_LEVEL = 0.2
-"""Level of the test that replaces a known standard error by that of the jackknife."""
 ROUNDING = 1e-6
 """Ratios that differ by a smaller share than this differ by rounding: nothing is tested."""
 MIN_BUCKETS = 10
@@ -116,36 +114,69 @@ def difference_test(
     null_error: Floats | float = 0.0,
     *,
     above: bool = False,
+    margins: tuple[Floats | float, Floats | float] = (0.0, 0.0),
+    log_odds: bool = False,
+    share: bool = False,
 ) -> tuple[Floats, Floats]:
     """The paired difference of two ratios over the same buckets, and its p-value.
+
+    The standard error is that of the jackknife or that of the null hypothesis, whichever is
+    larger: few cases say little about their own variance, and cases of one document are alike.
 
     Args:
         sums, counts: (bucket, ...) of the first ratio; other_sums, other_counts: of the second.
         null_error: (...) the standard error under the null hypothesis with independent cases; 0
-            if unknown. It is used unless the buckets clearly vary more than that (see
-            `OVERDISPERSION_LEVEL`), because few cases say little about their own variance.
+            if unknown.
         above: test one-sided whether the first ratio is larger.
+        margins: (...) how far below and above the second it may be under the null hypothesis.
+        log_odds: whether margins are differences of log odds.
+        share: whether the ratios lie between 0 and 1.
     """
     from scipy import stats
 
     filled = (counts > 0) | (other_counts > 0)
+    units = filled.sum(0).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         first, other = sums.sum(0) / counts.sum(0), other_sums.sum(0) / other_counts.sum(0)
+        without = leave_one_out(sums, counts), leave_one_out(other_sums, other_counts)
+        tails, errors = [], []
+        for sign, by in ((1, margins[1]), (-1, -np.asarray(margins[0]))):
+            limit, limits = (shifted(side, by, log_odds) for side in (other, without[1]))
+            error, _ = standard_error(without[0] - limits, filled)
+            error = np.maximum(error, null_error)
+            tail = stats.t.sf(sign * (first - limit) / error, units - 1)
+            tails.append(np.maximum(tail, _all_alike(first, limit, units, sign) if share else 0.0))
+            errors.append(error)
         value = first - other
-        without = leave_one_out(sums, counts) - leave_one_out(other_sums, other_counts)
-        error, units = standard_error(without, filled)
-        freedom = units - 1
-        clustered = (
-            error**2
-            > np.square(null_error) * stats.chi2.ppf(1 - OVERDISPERSION_LEVEL, freedom) / freedom
-        )
-        distance, sides = (value, 1) if above else (np.abs(value), 2)
-        jackknifed = stats.t.sf(distance / error, freedom)
-        p = sides * np.where(clustered, jackknifed, stats.norm.sf(distance / null_error))
+        p = tails[0] if above else np.minimum(1.0, 2 * np.minimum(*tails))
+    error = np.maximum(*errors)
     largest = np.maximum(np.abs(value), np.nan_to_num(error))  # in total, and from bucket to bucket
     rounding = largest <= ROUNDING * np.maximum(np.abs(first), np.abs(other))
     p = np.where((units < MIN_BUCKETS) | rounding, np.nan, p)
     return value, np.asarray(p)
+
+
+def shifted(values: Floats, by: Floats | float, log_odds: bool) -> Floats:
+    """Values moved by a margin; shares by so much of their log odds, so that they stay shares.
+
+    >>> shifted(np.array([0.5]), np.log(3), log_odds=True).round(3).tolist()
+    [0.75]
+    """
+    from scipy import special
+
+    if not log_odds:
+        return np.asarray(values + by)
+    inside = (values > 0) & (values < 1)
+    return np.where(inside, special.expit(special.logit(values) + by), values)
+
+
+def _all_alike(first: Floats, limit: Floats, units: Floats, sign: int) -> Floats:
+    """How likely it is that `units` independent units all agree where the share is `limit`.
+
+    A share of exactly 0 or 1 does not vary between buckets, so the jackknife does not apply.
+    """
+    edge, chance = (1.0, limit) if sign > 0 else (0.0, 1 - limit)
+    return np.where(first == edge, np.clip(chance, 0, 1) ** units, 0.0)
 
 
 def benjamini_hochberg(p: Floats) -> Floats:

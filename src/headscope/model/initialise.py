@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,6 +73,8 @@ def _classifier_options(labels: Sequence[str]) -> dict[str, Any]:
 def reinitialise(model: Model, seed: int = 0, *, embeddings: bool = False) -> Model:
     """The same architecture with random weights: what heads do before they have learned anything.
 
+    It is watched in the way that was found and verified for the trained model.
+
     Args:
         seed: of the random weights.
         embeddings: keep the trained weights outside the layers, above all the embeddings.
@@ -95,4 +98,4 @@ def reinitialise(model: Model, seed: int = 0, *, embeddings: bool = False) -> Mo
             if id(parameter) not in in_layers
         }
         network.load_state_dict(outside, strict=False)
-    return wrap(network, model.tokenizer, model.name, "random")
+    return replace(model, network=network.eval(), weights="random", source=None, with_top=None)

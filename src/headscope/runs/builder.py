@@ -15,6 +15,7 @@ from headscope.evidence import (
     BestHead,
     HeadRow,
     Layout,
+    Margins,
     Statistic,
     Table,
     Unit,
@@ -81,15 +82,19 @@ class ResultBuilder:
         weights: str,
         *,
         layout: Layout | None = None,
+        margins: Margins | None = None,
     ) -> tuple[list[HeadRow], list[BestHead]]:
         """Add numbers per head; returns them, and the best heads.
 
         Args:
             about: what the analysis says of itself, in short and in detail.
             layout: of the tallies, where it is not that of the whole model.
+            margins: how far from the null hypotheses heads that know nothing are.
         """
-        place = (analysis, corpus, weights, layout or self.layout)
-        heads, best = head_rows(statistics, *place), best_rows(statistics, *place)
+        place = (analysis, corpus, weights)
+        layout = layout or self.layout
+        heads = head_rows(statistics, *place, layout=layout, margins=margins)
+        best = best_rows(statistics, *place, layout=layout, margins=margins)
         self.add_rows(HEADS, heads)
         self.add_rows(BEST, best)
         self.describe(analysis, about, statistics)

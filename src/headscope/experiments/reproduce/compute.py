@@ -9,7 +9,7 @@ from headscope.errors import HeadscopeError
 from headscope.experiments._shared.identity import model_record
 from headscope.experiments.base import Experiment, versions
 from headscope.experiments.reproduce.comparison import compare
-from headscope.experiments.reproduce.inputs import CannotReproduce, Inputs
+from headscope.experiments.reproduce.inputs import CannotReproduceError, Inputs
 from headscope.experiments.reproduce.paper import Paper, PublishedNumber
 from headscope.experiments.reproduce.tables import REPRODUCED, ReproducedRow, ReproductionSummary
 from headscope.experiments.reproduce.workbench import Quantities, Recomputed, Workbench, recipe_of
@@ -49,7 +49,7 @@ class Reproduction(Experiment):
             try:
                 for needed in recipe_of(self.paper.key, name).inputs:
                     self.inputs.source(needed)
-            except CannotReproduce as error:
+            except CannotReproduceError as error:
                 self.cannot[name] = str(error)
         self.recipes = [name for name in wanted if name not in self.cannot]
         if wanted and not self.recipes:
@@ -67,7 +67,7 @@ class Reproduction(Experiment):
             self.progress.say(f"{self.paper.key}, {place} of {len(self.recipes)}: {name}")
             try:
                 computed[name] = recipe_of(self.paper.key, name).follow(bench)
-            except CannotReproduce as error:
+            except CannotReproduceError as error:
                 self.cannot[name] = str(error)
         builder = ResultBuilder()
         rows = [self._compared(number, computed) for number in self.numbers]

@@ -15,7 +15,7 @@ FOLDER = "HEADSCOPE_DATA"
 """Names the data folder in the environment."""
 
 
-class CannotReproduce(Exception):
+class CannotReproduceError(Exception):
     """Why a recipe cannot be followed, in words that fit behind "because"."""
 
 
@@ -41,7 +41,7 @@ class Inputs:
         given: Mapping[str, str | Path],
         limit: int | None,
     ) -> Inputs:
-        """Check the names of what is given; a folder that is not named is that of the environment."""
+        """Check the names of what is given; without a folder, that of the environment counts."""
         for name in given:
             if name not in paper.inputs:
                 there = ", ".join(f"{key} ({one.about})" for key, one in paper.inputs.items())
@@ -51,14 +51,14 @@ class Inputs:
         return cls(paper, Path(home) if home else None, named, limit)
 
     def source(self, name: str) -> str:
-        """The path of an input, with its reader; raises `CannotReproduce` where there is none."""
+        """Path of an input, with its reader; `CannotReproduceError` where there is none."""
         if name in self.given:
             return self.given[name]
         wanted = self.paper.inputs[name]
         reader, colon, path = wanted.default.rpartition(":")
         if self.folder is not None and path and (self.folder / path).exists():
             return f"{reader}{colon}{self.folder / path}"
-        raise CannotReproduce(f"{wanted.about} is not here (--input {name}=...)")
+        raise CannotReproduceError(f"{wanted.about} is not here (--input {name}=...)")
 
     def corpus(self, name: str, **more: object) -> Corpus:
         """An input as a corpus.
@@ -80,6 +80,6 @@ class Inputs:
         for name in self.paper.inputs:
             try:
                 described[name] = Path(self.source(name)).name
-            except CannotReproduce:
+            except CannotReproduceError:
                 described[name] = ""
         return described

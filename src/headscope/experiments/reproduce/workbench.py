@@ -10,7 +10,7 @@ from typing import Any
 from headscope._util.plugins import register
 from headscope._util.progress import Progress
 from headscope.evidence import HeadRow
-from headscope.experiments.reproduce.inputs import CannotReproduce, Inputs
+from headscope.experiments.reproduce.inputs import CannotReproduceError, Inputs
 from headscope.model import Model
 from headscope.runs import RunResults
 
@@ -130,7 +130,7 @@ def recipe_of(paper: str, name: str) -> Recipe:
 
 
 __all__ = [
-    "CannotReproduce",
+    "CannotReproduceError",
     "Quantities",
     "Recipe",
     "Recomputed",

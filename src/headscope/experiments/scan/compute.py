@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 
 from headscope._util.progress import Progress
-from headscope.analyses import Analysis, Inputs, choose, describe_class
+from headscope.analyses import Analysis, choose, describe_class
 from headscope.corpus import Corpus
 from headscope.errors import HeadscopeError
 from headscope.experiments._shared.identity import data_record, model_record
@@ -19,11 +19,12 @@ from headscope.experiments.base import Experiment, versions
 from headscope.experiments.importance.compute import Importance
 from headscope.experiments.scan.gather import add_pass
 from headscope.experiments.scan.generation import check_speaks, translated
-from headscope.experiments.scan.passes import forecast, together
+from headscope.experiments.scan.passes import forecast, together, watch
 from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
 from headscope.experiments.scan.settings import Settings
+from headscope.experiments.scan.untrained import margins_by_pass, untrained_groups
 from headscope.model import Model, reinitialise
-from headscope.runs import ResultBuilder, RunFolder, Study, run
+from headscope.runs import ResultBuilder, RunFolder, Study
 from headscope.tasks import MaskedLM
 
 
@@ -82,6 +83,7 @@ class Scan(Experiment):
         self.groups = together(
             each for model in models for plan in self.plans for each in plan.passes(model)
         )
+        self.untrained = untrained_groups(self.model, self.plans, settings)
         if progress.visible:
             progress.say(forecast(self.groups))
         self.losses = [
@@ -101,16 +103,12 @@ class Scan(Experiment):
         """Do every pass, follow every loss, and turn what they brought in into tables."""
         begun = time.perf_counter()
         builder = ResultBuilder(layout_of(self.model))
-        for number, group in enumerate(self.groups):
-            lead = group.lead
-            random = " (random weights)" if lead.model.weights == "random" else ""
-            packed = " in windows" if lead.inputs is Inputs.WINDOWS else ""
-            lead.progress.begin(f"{lead.corpus.name}{packed}{random}", lead.survey.examples)
-            result = run(group.shards(), group.work, folder, number, group)
-            lead.progress.end()
+        margins = margins_by_pass(self.untrained, folder)
+        for number, group in enumerate(self.groups, len(self.untrained)):
+            result = watch(group, folder, number)
             for each in group.passes:
-                add_pass(builder, each, result)
-        for number, loss in enumerate(self.losses, len(self.groups)):
+                add_pass(builder, each, result, margins.get(each.key))
+        for number, loss in enumerate(self.losses, len(self.untrained) + len(self.groups)):
             loss.run_cases(folder, number, f"{loss.task.name}, gradients")
             builder.add_statistics(
                 Gradients.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from headscope.analyses import Analysis, Inputs, describe_class
 from headscope.corpus import Pieces, bucket_of
-from headscope.evidence import Exemplars, Layout, ShardResult
+from headscope.evidence import Exemplars, Layout, Margins, ShardResult
 from headscope.evidence.example_tables import ARCS, MAPS, MapRow
 from headscope.experiments.scan import maps
 from headscope.experiments.scan.examples import Measured, example_rows
@@ -21,8 +21,17 @@ from headscope.runs import CorpusRecord, ResultBuilder, WindowsRecord
 NOTHING_TO_COUNT = "there is nothing to count"
 
 
-def add_pass(builder: ResultBuilder, each: Pass, result: ShardResult) -> None:
-    """Add what a pass brought in."""
+def add_pass(
+    builder: ResultBuilder,
+    each: Pass,
+    result: ShardResult,
+    margins: Mapping[str, Margins] | None = None,
+) -> None:
+    """Add what a pass brought in.
+
+    Args:
+        margins: by analysis, what heads that know nothing do; None: not known.
+    """
     place = (each.corpus.name, each.model.weights)
     analyses = each.restore(result, each.prefix)
     every = []
@@ -30,7 +39,14 @@ def add_pass(builder: ResultBuilder, each: Pass, result: ShardResult) -> None:
         statistics = list(analysis.statistics())
         about = describe_class(type(analysis))
         name = analysis.name
-        heads, best = builder.add_statistics(name, about, statistics, *place, layout=each.layout)
+        heads, best = builder.add_statistics(
+            name,
+            about,
+            statistics,
+            *place,
+            layout=each.layout,
+            margins=None if margins is None else margins[name],
+        )
         examples = result.ranked[f"{each.prefix}{name}"]
         every.append(Measured(analysis, heads, best, examples))
         for statistic in statistics:

@@ -31,6 +31,7 @@ from headscope.experiments.scan.maps import MAPS, Maps
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, WorkItems, map_parallel, replicas_of
 from headscope.model.attention import Kind, Watcher, of_kind
+from headscope.runs import RunFolder, run
 
 RANDOM = "random"
 SAMPLE = 8
@@ -114,6 +115,7 @@ class Pass:
 
     Attributes:
         attention: the kind of attention that it is about, in a model with an encoder and a decoder.
+        sample: whether it is over a sample of the corpus only.
     """
 
     model: Model
@@ -124,6 +126,25 @@ class Pass:
     progress: Progress
     inputs: Inputs = Inputs.TEXTS
     attention: Kind | None = None
+    sample: bool = False
+
+    @property
+    def examples(self) -> int:
+        """How many inputs there are."""
+        return len(self.survey.sample) if self.sample else self.survey.examples
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is about, whichever model it is of: the corpus, its inputs, the attention."""
+        return self.corpus.name, str(self.inputs), self.prefix
+
+    @property
+    def title(self) -> str:
+        """What a progress bar calls it."""
+        packed = " in windows" if self.inputs is Inputs.WINDOWS else ""
+        random = " (random weights)" if self.model.weights == RANDOM else ""
+        sample = ", a sample" if self.sample else ""
+        return f"{self.corpus.name}{packed}{sample}{random}"
 
     @property
     def prefix(self) -> str:
@@ -132,6 +153,8 @@ class Pass:
 
     def shards(self) -> Iterator[list[Pieces]]:
         """The inputs, so many at a time."""
+        if self.sample:
+            return iter([self.survey.sample])
         if self.survey.kept is not None:
             return iter(self.survey.kept)
         return shards(self.model, self.corpus, self.settings, self.inputs)
@@ -230,7 +253,7 @@ class Together:
             for texts in batches:
                 tap.forward(lead.model.batch(texts))
             taken = time.perf_counter() - begin
-        return taken / len(sample) * lead.survey.examples
+        return taken / len(sample) * lead.examples
 
 
 def together(passes: Iterable[Pass]) -> list[Together]:
@@ -240,6 +263,19 @@ def together(passes: Iterable[Pass]) -> list[Together]:
         key = (id(each.model), each.corpus.name, each.inputs)
         groups.setdefault(key, []).append(each)
     return [Together(group) for group in groups.values()]
+
+
+def watch(group: Together, folder: RunFolder | None, number: int) -> ShardResult:
+    """Make passes, shard by shard, into a folder if there is one.
+
+    Args:
+        number: of the group among all of the run.
+    """
+    lead = group.lead
+    lead.progress.begin(lead.title, lead.examples)
+    result = run(group.shards(), group.work, folder, number, group)
+    lead.progress.end()
+    return result
 
 
 class Watching:

@@ -64,12 +64,12 @@ class Plan:
     settings: Settings
     progress: Progress
 
-    def passes(self, model: Model) -> Iterator[Pass]:
-        """The passes of a model over the corpus."""
+    def passes(self, model: Model, *, sample: bool = False) -> Iterator[Pass]:
+        """The passes of a model over the corpus, or over a sample of it."""
         how = (self.settings, self.progress)
         for part in self.parts:
             what = (part.survey, part.kinds)
-            yield Pass(model, self.corpus, *what, *how, part.inputs, part.attention)
+            yield Pass(model, self.corpus, *what, *how, part.inputs, part.attention, sample)
 
 
 def make_plans(

@@ -26,6 +26,8 @@ class Settings:
             an error, because cutting must be asked for.
         frequencies: source of word frequencies, `corpus` or `wordfreq:LANGUAGE`.
         random_weights: add the same architecture untrained, drawn with `seed`.
+        untrained: networks with random weights that read a sample of each corpus, to know what
+            heads that know nothing do; 0: heads are tested against their baselines themselves.
         pieces: attention from a split word: the `mean` of its pieces, or the `first`.
         min_count: leave out relations with fewer instances.
         weights: what is analysed, `attention` or `norm` (see `WEIGHTS`).
@@ -40,6 +42,7 @@ class Settings:
     max_length: int | None = None
     frequencies: str = "corpus"
     random_weights: bool = False
+    untrained: int = 2
     seed: int = 0
     pieces: str = "mean"
     min_count: int = 100
@@ -51,6 +54,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS:
             raise HeadscopeError(f"--weights is {' or '.join(WEIGHTS)}, not {self.weights!r}")
+        if self.untrained < 0:
+            raise HeadscopeError(f"there cannot be {self.untrained} untrained networks")
         object.__setattr__(self, "options", resolve_options(self.options))
 
     @property
