@@ -17,7 +17,8 @@ from headscope.corpus import Corpus, Pieces
 from headscope.evidence import divergence
 from headscope.evidence.compiled import pair_sums
 from headscope.evidence.divergence import plain_sums
-from headscope.experiments.scan.passes import Pass, Together, survey
+from headscope.experiments.scan.passes import Pass, Together
+from headscope.experiments.scan.reading import survey
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
 from headscope.model.attention import MapWatcher, Seen

@@ -28,7 +28,8 @@ from headscope import Settings, load, read, scan, task
 from headscope._util.progress import NoProgress
 from headscope.analyses import Inputs, analyses, choose
 from headscope.corpus import Corpus, Pieces, pack, plan_batches
-from headscope.experiments.scan.passes import Pass, Together, shards, survey
+from headscope.experiments.scan.passes import Pass, Together
+from headscope.experiments.scan.reading import shards, survey
 from headscope.model import Batch, Model
 
 RESULTS = Path(__file__).parent / "RESULTS.md"

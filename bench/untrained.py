@@ -3,15 +3,16 @@
     python -m bench.untrained [MODEL ...] --data CORPUS [CORPUS ...] [--seeds 3] [--limit 1000]
 
 Every model is drawn anew with random weights, once for each seed, and scanned with all analyses
-that the annotation allows. Printed per analysis: the tests of single heads, the share with p below
-.05, and how many remain after correction; the same for the best head of each group.
+that the annotation allows: with every head tested against its baseline alone (before), and against
+what other untrained networks reach (after). Printed per statistic: the tests of single heads, the
+share with p below .05, and how many remain after correction; the last also of the best heads.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from headscope._util.progress import NoProgress
 from headscope.corpus import Corpus, read
@@ -19,34 +20,70 @@ from headscope.evidence import BEST, HEADS, HeadRow
 from headscope.evidence.interval import ALPHA
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
-from headscope.model import load, reinitialise
+from headscope.model import Model, load, reinitialise
 
 FIRST_SEED = 100
 """Not a seed that scans use by themselves."""
-Counts = dict[str, list[int]]
-"""By analysis: tests, p below `ALPHA`, q below `ALPHA`; the same of best heads."""
+BEFORE, AFTER = 0, 2
+"""Untrained networks that a scan compares with."""
 
 
-def count(rows: Sequence[HeadRow], counts: Counts, place: int) -> None:
-    """Add the tests among some rows."""
-    for row in rows:
-        if row.p is not None:
-            tests = counts.setdefault(f"{row.analysis}: {row.statistic}", [0] * 6)
-            tests[place] += 1
-            tests[place + 1] += row.p < ALPHA
-            tests[place + 2] += row.sure
+@dataclass
+class Count:
+    """Tests of one statistic.
+
+    Attributes:
+        tests, small, sure: of single heads, with p below `ALPHA`, and after correction.
+        best: of best heads, after correction.
+    """
+
+    tests: int = 0
+    small: int = 0
+    sure: int = 0
+    best: int = 0
+
+    @property
+    def share(self) -> float:
+        """Of single heads, with p below `ALPHA`."""
+        return self.small / self.tests
 
 
-def untrained_tests(name: str, corpora: list[Corpus], seeds: int) -> Counts:
-    """The tests of a model's architecture with random weights."""
+Counts = dict[str, Count]
+"""By analysis and statistic."""
+
+
+def untrained_tests(
+    model: Model,
+    corpora: Sequence[Corpus],
+    seeds: Iterable[int],
+    untrained: int = AFTER,
+    only: Sequence[str] | None = None,
+) -> Counts:
+    """The tests of a model's architecture with random weights.
+
+    Args:
+        untrained: networks that they are compared with.
+        only: names of analyses; None: all that the annotation allows.
+    """
     counts: Counts = {}
-    model = load(name)
-    for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+    for seed in seeds:
         drawn = reinitialise(model, seed)
-        results = scan(drawn, *corpora, settings=Settings(), progress=NoProgress())
-        count([row for row in results.rows(HEADS) if row.head is not None], counts, 0)
-        count(cast(Sequence[HeadRow], results.rows(BEST)), counts, 3)
+        settings = Settings(untrained=untrained)
+        results = scan(drawn, *corpora, only=only, settings=settings, progress=NoProgress())
+        for row in results.rows(HEADS):
+            if row.head is not None and row.p is not None:
+                count = counts.setdefault(_name(row), Count())
+                count.tests += 1
+                count.small += row.p < ALPHA
+                count.sure += row.sure
+        for row in results.rows(BEST):
+            if row.p is not None:
+                counts[_name(row)].best += row.sure
     return counts
+
+
+def _name(row: HeadRow) -> str:
+    return f"{row.analysis}: {row.statistic}"
 
 
 def main() -> None:
@@ -57,12 +94,18 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=None)
     asked = parser.parse_args()
     corpora = [read(source, limit=asked.limit) for source in asked.data]
+    seeds = range(FIRST_SEED, FIRST_SEED + asked.seeds)
     for name in asked.models:
-        print(f"{name}, {asked.seeds} random networks on {', '.join(c.name for c in corpora)}")
-        print(f"{'':44}   heads  p<.05  q<.05 |  best  p<.05  q<.05")
-        for what, row in untrained_tests(name, corpora, asked.seeds).items():
-            share = f"{row[1] / row[0]:6.1%}" if row[0] else "      "
-            print(f"{what:44} {row[0]:7} {share} {row[2]:6} | {row[3]:5} {row[4]:6} {row[5]:6}")
+        model = load(name)
+        print(f"{model.name}, {asked.seeds} random networks: {', '.join(c.name for c in corpora)}")
+        print(f"{'':34}         before: p<.05   q<.05  best    after: p<.05   q<.05  best")
+        before, after = (untrained_tests(model, corpora, seeds, n) for n in (BEFORE, AFTER))
+        for what, count in before.items():
+            other = after.get(what, Count(1))
+            print(
+                f"{what:34} {count.tests:6}        {count.share:6.1%} {count.sure:7} "
+                f"{count.best:5}          {other.share:6.1%} {other.sure:7} {other.best:5}"
+            )
 
 
 if __name__ == "__main__":

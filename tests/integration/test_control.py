@@ -41,13 +41,13 @@ def with_redrawn_heads(examples: list[Example], rng: np.random.Generator) -> lis
     return redrawn
 
 
-def scanned(model: Model, examples: list[Example]) -> tuple[list[HeadRow], int]:
+def scanned(model: Model, examples: list[Example], untrained: int = 0) -> tuple[list[HeadRow], int]:
     """The rows of accuracy per head, and how many heads are called syntactic."""
     results = scan(
         model,
         corpus_of(examples),
         only=["dependencies"],
-        settings=Settings(min_count=RELATIONS),
+        settings=Settings(min_count=RELATIONS, untrained=untrained),
         progress=NoProgress(),
     )
     rows = [
@@ -68,16 +68,16 @@ def test_redrawn_heads_are_found_no_better_than_position_allows(minilm: Model) -
         syntactic += called
     values = np.array(p)
     assert len(values) > 2000
-    for level in (0.01, 0.05, 0.2, 0.5):  # nearly uniform, never too many small ones
+    for level in (0.01, 0.05, 0.2, 0.5):  # conservative, never too many small ones
         share = float((values < level).mean())
-        assert 0.25 * level <= share <= 1.15 * level + 0.003, (level, share)
+        assert 0.1 * level <= share <= level, (level, share)
     assert discoveries <= 2  # of some 6 x 1,700 tests
     assert syntactic <= 2
 
 
 def test_the_annotation_as_it_is_is_found(minilm: Model) -> None:
     """The same test on the real trees has power: many heads, and for most relations."""
-    rows, called = scanned(minilm, list(read("tour")))
+    rows, called = scanned(minilm, list(read("tour")), untrained=2)
     sure = [row for row in rows if row.q is not None and row.q < 0.05]
-    assert len(sure) > 0.1 * len(rows)
+    assert len(sure) > 0.04 * len(rows)
     assert called >= 3  # not the value, the evidence must pass the threshold

@@ -21,7 +21,7 @@ from headscope.corpus import Link
 from headscope.errors import HeadscopeError
 from headscope.evidence import HEADS
 from headscope.evidence.example_tables import ARCS
-from headscope.experiments.scan.passes import survey
+from headscope.experiments.scan.reading import survey
 from headscope.model import Model
 from headscope.report.head_roles import head_roles, labels
 from headscope.report.sections import Cell

@@ -23,7 +23,7 @@ from headscope.errors import HeadscopeError, InputError
 from headscope.evidence import HEADS, Int32, Layout, Mean, RoleRule, Statistic, Table, Unit
 from headscope.experiments.ablation import ablate
 from headscope.experiments.scan import scan
-from headscope.experiments.scan.passes import shards
+from headscope.experiments.scan.reading import shards
 from headscope.model import Model
 from headscope.model.attention import Band, Mass, Request, View
 from headscope.report.head_cards import head_cards

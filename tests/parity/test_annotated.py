@@ -258,7 +258,8 @@ def assert_matched(
 ) -> None:
     """What accuracy is tested against is not in a table: look into the analysis."""
     from headscope.analyses import choose
-    from headscope.experiments.scan.passes import Pass, Together, survey
+    from headscope.experiments.scan.passes import Pass, Together
+    from headscope.experiments.scan.reading import survey
 
     (kind,) = choose(["dependencies"])
     corpus = corpus_of(examples)

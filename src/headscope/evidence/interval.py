@@ -23,6 +23,39 @@ MIN_BUCKETS = 10
 
 
 @dataclass(frozen=True)
+class Margin:
+    """How far from a null hypothesis a number may be and still count as nothing.
+
+    Attributes:
+        below, above: (...) how far; NaN where it is not known, and nothing can be tested.
+        log_odds: whether these are differences of log odds, by which a change of all scores moves
+            every share; a share of 0 or 1 has none, and is not tested.
+    """
+
+    below: Floats | float = 0.0
+    above: Floats | float = 0.0
+    log_odds: bool = False
+
+    def around(self, null: Floats) -> tuple[Floats, Floats]:
+        """The values between which a number is nothing.
+
+        >>> low, high = Margin(np.log(3), np.log(3), log_odds=True).around(np.array([0.5, 1.0]))
+        >>> low.round(3).tolist(), high.round(3).tolist()
+        ([0.25, nan], [0.75, nan])
+        """
+        from scipy import special
+
+        if not self.log_odds:
+            return null - self.below, null + self.above
+        with np.errstate(invalid="ignore", divide="ignore"):
+            odds = special.logit(np.where((null > 0) & (null < 1), null, np.nan))
+        return special.expit(odds - self.below), special.expit(odds + self.above)
+
+
+NO_MARGIN = Margin()
+
+
+@dataclass(frozen=True)
 class Estimate:
     """Values with their intervals, for any number of statistics side by side (...,).
 
@@ -114,8 +147,7 @@ def difference_test(
     null_error: Floats | float = 0.0,
     *,
     above: bool = False,
-    margins: tuple[Floats | float, Floats | float] = (0.0, 0.0),
-    log_odds: bool = False,
+    margin: Margin = NO_MARGIN,
     share: bool = False,
 ) -> tuple[Floats, Floats]:
     """The paired difference of two ratios over the same buckets, and its p-value.
@@ -128,8 +160,7 @@ def difference_test(
         null_error: (...) the standard error under the null hypothesis with independent cases; 0
             if unknown.
         above: test one-sided whether the first ratio is larger.
-        margins: (...) how far below and above the second it may be under the null hypothesis.
-        log_odds: whether margins are differences of log odds.
+        margin: how far from the second it may be under the null hypothesis.
         share: whether the ratios lie between 0 and 1.
     """
     from scipy import stats
@@ -138,36 +169,21 @@ def difference_test(
     units = filled.sum(0).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         first, other = sums.sum(0) / counts.sum(0), other_sums.sum(0) / other_counts.sum(0)
-        without = leave_one_out(sums, counts), leave_one_out(other_sums, other_counts)
+        without = leave_one_out(sums, counts)
+        limits = margin.around(other), margin.around(leave_one_out(other_sums, other_counts))
         tails, errors = [], []
-        for sign, by in ((1, margins[1]), (-1, -np.asarray(margins[0]))):
-            limit, limits = (shifted(side, by, log_odds) for side in (other, without[1]))
-            error, _ = standard_error(without[0] - limits, filled)
-            error = np.maximum(error, null_error)
+        for sign, limit, left in zip((-1, 1), *limits, strict=True):
+            error = np.maximum(standard_error(without - left, filled)[0], null_error)
             tail = stats.t.sf(sign * (first - limit) / error, units - 1)
             tails.append(np.maximum(tail, _all_alike(first, limit, units, sign) if share else 0.0))
             errors.append(error)
         value = first - other
-        p = tails[0] if above else np.minimum(1.0, 2 * np.minimum(*tails))
+        p = tails[1] if above else np.minimum(1.0, 2 * np.minimum(*tails))
     error = np.maximum(*errors)
     largest = np.maximum(np.abs(value), np.nan_to_num(error))  # in total, and from bucket to bucket
     rounding = largest <= ROUNDING * np.maximum(np.abs(first), np.abs(other))
     p = np.where((units < MIN_BUCKETS) | rounding, np.nan, p)
     return value, np.asarray(p)
-
-
-def shifted(values: Floats, by: Floats | float, log_odds: bool) -> Floats:
-    """Values moved by a margin; shares by so much of their log odds, so that they stay shares.
-
-    >>> shifted(np.array([0.5]), np.log(3), log_odds=True).round(3).tolist()
-    [0.75]
-    """
-    from scipy import special
-
-    if not log_odds:
-        return np.asarray(values + by)
-    inside = (values > 0) & (values < 1)
-    return np.where(inside, special.expit(special.logit(values) + by), values)
 
 
 def _all_alike(first: Floats, limit: Floats, units: Floats, sign: int) -> Floats:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from headscope._util.naming import SELF
 from headscope.evidence.head_table import BestHead, HeadRow
 from headscope.evidence.interval import (
+    NO_MARGIN,
     Floats,
+    Margin,
     benjamini_hochberg,
     difference_test,
     estimate,
-    shifted,
 )
 from headscope.evidence.statistic import Null, Statistic
 
@@ -184,7 +185,7 @@ def _append(
     *,
     layout: Layout | None,
     tested: bool,
-    within: tuple[Floats, Floats] | None,
+    within: Margin | None,
 ) -> None:
     """Append the rows of (bucket, layer, head, group) parts; places: layers, heads, groups."""
     estimated = estimate(parts.sums, parts.counts, statistic.unit.bounded)
@@ -194,8 +195,8 @@ def _append(
     if statistic.p is not None:  # no test with too few documents
         p = np.where(np.isnan(estimated.low), np.nan, statistic.p)
     if tested:
-        p = _chance(statistic, parts, within)
-    null_low, null_high = _null_range(statistic, parts, within if tested else None)
+        p = _chance(statistic, parts, within or NO_MARGIN)
+    null_low, null_high = _null_range(parts, within if tested else None)
     filled = estimated.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)
@@ -216,11 +217,11 @@ def _append(
     columns["direction"] += [statistic.direction] * len(groups)
 
 
-def _chance(statistic: Statistic, parts: _Parts, within: tuple[Floats, Floats] | None) -> Floats:
+def _chance(statistic: Statistic, parts: _Parts, within: Margin) -> Floats:
     """(layer, head, group) the p-values.
 
     Args:
-        within: (group,) how far below and above the null hypothesis heads that know nothing are.
+        within: (group,) how far from the null hypothesis heads that know nothing are.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.sqrt(parts.spread.sum(0)) / parts.counts.sum(0)
@@ -229,22 +230,18 @@ def _chance(statistic: Statistic, parts: _Parts, within: tuple[Floats, Floats] |
         *pairs,
         spread,
         above=statistic.null is not None,
-        margins=within or (0.0, 0.0),
-        log_odds=statistic.log_odds,
+        margin=within,
         share=statistic.unit.bounded,
     )[1]
 
 
-def _null_range(
-    statistic: Statistic, parts: _Parts, within: tuple[Floats, Floats] | None
-) -> tuple[Floats, Floats]:
+def _null_range(parts: _Parts, within: Margin | None) -> tuple[Floats, Floats]:
     """The values between which nothing is found; NaN where the test is against the null itself."""
     with np.errstate(invalid="ignore", divide="ignore"):
         null = parts.null.sum(0) / parts.null_counts.sum(0)
     if within is None:
         return np.full(null.shape, np.nan), np.full(null.shape, np.nan)
-    low, high = (shifted(null, by, statistic.log_odds) for by in (-within[0], within[1]))
-    return low, high
+    return within.around(null)
 
 
 def _finish(kind: type[Row], columns: Columns, place: tuple[str, str, str]) -> list[Row]:

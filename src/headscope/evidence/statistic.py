@@ -69,13 +69,6 @@ class Statistic:
         return cls(name, mean.tally, mean.baseline, unit, about, **options)
 
     @property
-    def log_odds(self) -> bool:
-        """Whether a distance from the null hypothesis is one of log odds, as of shares of attention
-        that a change of all scores multiplies; not if heads have null hypotheses of their own.
-        """
-        return self.unit.bounded and self.null is None
-
-    @property
     def per_model(self) -> bool:
         """Whether it is one number for the whole model or corpus."""
         return self.tally.sums.shape[1:3] == (1, 1) and self.baseline is None

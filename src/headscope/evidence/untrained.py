@@ -13,88 +13,122 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headscope.evidence.interval import MIN_BUCKETS, Floats, leave_one_out, standard_error
+from headscope.evidence.interval import (
+    MIN_BUCKETS,
+    Floats,
+    Margin,
+    leave_one_out,
+    standard_error,
+)
 from headscope.evidence.statistic import Statistic
 
 REACH = 5.0
 """Heads that know nothing reach so many standard deviations from the mean of untrained heads."""
+SURELY = 2.0
+"""Standard errors of a layer's sampling variance by which its heads must vary more to count."""
+FEWEST = 2
+"""Heads of a layer that have a standard deviation."""
 
 Key = tuple[str, str | None]
 """Name and direction of a statistic."""
 Range = tuple[float, float]
 """How far below and above the null hypothesis; NaN where the networks showed too little to say."""
-UNTOLD: Range = (np.nan, np.nan)
-FEWEST = 2
-"""Heads of a layer that have a standard deviation."""
+UNKNOWN: Range = (np.nan, np.nan)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far from the null hypothesis of a statistic heads that know nothing are, by group.
+
+    Attributes:
+        log_odds: whether distances are differences of log odds.
+    """
+
+    log_odds: bool
+    ranges: Mapping[str, Range]
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How far from their null hypotheses heads that know nothing are, by statistic and group.
+    """How far from their null hypotheses heads that know nothing are.
 
-    Differences, or differences of log odds (`Statistic.log_odds`). Where they are not known,
-    nothing is tested.
+    Where it is not known, nothing is tested.
     """
 
-    by_group: Mapping[Key, Mapping[str, Range]]
+    by_statistic: Mapping[Key, Reach]
 
-    def of(self, statistic: Statistic) -> tuple[Floats, Floats]:
-        """(group,) the margins of a statistic, below and above."""
-        known = self.by_group.get((statistic.name, statistic.direction), {})
-        ranges = [known.get(group, UNTOLD) for group in statistic.groups or ("",)]
+    def of(self, statistic: Statistic) -> Margin:
+        """(group,) the margins of a statistic."""
+        reach = self.by_statistic.get((statistic.name, statistic.direction), Reach(False, {}))
+        ranges = [reach.ranges.get(group, UNKNOWN) for group in statistic.groups or ("",)]
         below, above = np.array(ranges).T
-        return below, above
+        return Margin(below, above, reach.log_odds)
 
 
 def margins(networks: Sequence[Sequence[Statistic]]) -> Margins:
     """The margins that untrained networks give.
 
-    In every layer, the distances of heads from the null hypothesis have a mean and, once their
-    sampling error is taken away, a standard deviation; the layer that reaches farthest counts. A
-    group with too few documents takes the largest margins of the other groups of its statistic.
+    The distances of heads from the null hypothesis vary about the mean of their layer, by more
+    than their sampling error: the variance beyond it, of all layers or of a layer that surely has
+    more, says how far heads reach. The layer that reaches farthest counts. A group with too few
+    documents takes the largest margins of the other groups of its statistic.
 
     Args:
         networks: the statistics of each.
     """
     named: dict[Key, list[Statistic]] = {}
     for statistics in networks:
-        for one in statistics:
-            if one.baseline is not None or one.null is not None:
-                named.setdefault((one.name, one.direction), []).append(one)
-    return Margins({key: _by_group(same) for key, same in named.items()})
+        for statistic in statistics:
+            if statistic.baseline is not None or statistic.null is not None:
+                named.setdefault((statistic.name, statistic.direction), []).append(statistic)
+    return Margins({key: _reach(same) for key, same in named.items()})
 
 
-def _by_group(same: Sequence[Statistic]) -> dict[str, Range]:
-    """By group, the margins of one statistic."""
+def _reach(same: Sequence[Statistic]) -> Reach:
+    """How far the heads of the networks reach in one statistic."""
+    log_odds = all(_has_log_odds(statistic) for statistic in same)
     groups = list(dict.fromkeys(group for one in same for group in one.groups or ("",)))
-    ranges = {
-        group: _reach([one for one in same if group in (one.groups or ("",))], group)
-        for group in groups
-    }
-    known = [one for one in ranges.values() if one != UNTOLD]
-    if not known:
-        return ranges
-    widest = (max(below for below, _ in known), max(above for _, above in known))
-    return {group: widest if one == UNTOLD else one for group, one in ranges.items()}
+    ranges = {group: _range(same, group, log_odds) for group in groups}
+    known = [one for one in ranges.values() if one != UNKNOWN]
+    if known:
+        widest = (max(below for below, _ in known), max(above for _, above in known))
+        ranges = {group: widest if one == UNKNOWN else one for group, one in ranges.items()}
+    return Reach(log_odds, ranges)
 
 
-def _reach(same: Sequence[Statistic], group: str) -> Range:
+def _has_log_odds(statistic: Statistic) -> bool:
+    """Whether distances are differences of log odds: those of shares of attention, which a change
+    of all scores multiplies. Not where heads have null hypotheses of their own, nor where uniform
+    attention has all there is.
+    """
+    if not statistic.unit.bounded or statistic.null is not None or statistic.baseline is None:
+        return False
+    shares = statistic.baseline.ratio()
+    return bool(((shares > 0) & (shares < 1)).any())
+
+
+def _range(same: Sequence[Statistic], group: str, log_odds: bool) -> Range:
     """How far the heads of the networks reach below and above the null hypothesis."""
-    places = [(one.groups or ("",)).index(group) for one in same]
-    told = [_distances(one, place) for one, place in zip(same, places, strict=True)]
-    distances, variances = (np.concatenate(parts, axis=1) for parts in zip(*told, strict=True))
-    lows, highs = [0.0], [0.0]
-    for distance, variance in zip(distances, variances, strict=True):
-        there = ~np.isnan(distance)
-        if there.sum() >= FEWEST:
-            mean, spread = distance[there].mean(), distance[there].var(ddof=1)
-            reach = REACH * np.sqrt(max(0.0, spread - variance[there].mean()))
-            lows.append(mean - reach)
-            highs.append(mean + reach)
-    return (-min(lows), max(highs)) if len(lows) > 1 else UNTOLD
+    there = [one for one in same if group in (one.groups or ("",))]
+    places = [(one.groups or ("",)).index(group) for one in there]
+    measured = [_distances(one, place, log_odds) for one, place in zip(there, places, strict=True)]
+    distances, variances = (np.concatenate(parts, axis=1) for parts in zip(*measured, strict=True))
+    known = ~np.isnan(distances)
+    layers = known.sum(1) >= FEWEST
+    if not layers.any():
+        return UNKNOWN
+    distances, known = np.where(known, distances, np.nan)[layers], known[layers]
+    means, freedom = np.nanmean(distances, 1), known.sum(1) - 1
+    spreads = np.nanvar(distances, 1, ddof=1)
+    sampling = np.nanmean(np.where(known, variances[layers], np.nan), 1)
+    beyond = spreads - sampling
+    surely = beyond - SURELY * sampling * np.sqrt(2 / freedom)
+    pooled = np.average(beyond, weights=freedom)
+    reach = REACH * np.sqrt(np.maximum(0.0, np.maximum(pooled, surely)))
+    return max(0.0, -float((means - reach).min())), max(0.0, float((means + reach).max()))
 
 
-def _distances(statistic: Statistic, place: int) -> tuple[Floats, Floats]:
+def _distances(statistic: Statistic, place: int, log_odds: bool) -> tuple[Floats, Floats]:
     """(layer, head) distances of a group from the null hypothesis, and their sampling variances.
 
     NaN where there are too few documents, or a share is 0 or 1 and has no log odds.
@@ -109,7 +143,7 @@ def _distances(statistic: Statistic, place: int) -> tuple[Floats, Floats]:
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         distance, without = (
-            _scaled(part, statistic.log_odds) - _scaled(other, statistic.log_odds)
+            _scaled(part, log_odds) - _scaled(other, log_odds)
             for part, other in (
                 (sums.sum(0) / counts.sum(0), base.sum(0) / base_counts.sum(0)),
                 (leave_one_out(sums, counts), leave_one_out(base, base_counts)),
@@ -118,8 +152,8 @@ def _distances(statistic: Statistic, place: int) -> tuple[Floats, Floats]:
         filled = (counts > 0) | (base_counts > 0)
         usable = np.isfinite(without) | ~filled
         error, units = standard_error(np.where(usable, without, 0.0), filled)
-    telling = (units >= MIN_BUCKETS) & np.isfinite(distance) & usable.all(0)
-    return np.where(telling, distance, np.nan), error**2
+    known = (units >= MIN_BUCKETS) & np.isfinite(distance) & usable.all(0)
+    return np.where(known, distance, np.nan), error**2
 
 
 def _scaled(values: Floats, log_odds: bool) -> Floats:

@@ -26,6 +26,9 @@ from headscope.model.loading import (
 from headscope.model.model import Model
 from headscope.model.top import Top
 
+DRAWING_ERRORS = (TypeError, ValueError, AttributeError, KeyError, RuntimeError)
+"""What the classes of transformers raise where a configuration is not enough."""
+
 
 def load_untrained_classifier(
     name: str | Path, labels: Sequence[str], *, random: bool = False, seed: int = 0
@@ -86,7 +89,13 @@ def reinitialise(model: Model, seed: int = 0, *, embeddings: bool = False) -> Mo
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         make = cast(Callable[[PretrainedConfig], PreTrainedModel], type(model.network))
-        network = make(copy.deepcopy(model.network.config))
+        try:
+            network = make(copy.deepcopy(model.network.config))
+        except DRAWING_ERRORS as error:
+            raise ModelError(
+                f"{model.name} cannot be drawn anew with random weights: {error} (in a scan, "
+                "--untrained 0 leaves this out)"
+            ) from error
     nn.Module.to(network, device=model.network.device, dtype=model.network.dtype)
     if embeddings:
         blocks = model.adapter.blocks(network)

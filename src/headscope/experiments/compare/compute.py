@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,17 @@ from headscope._util.progress import Progress
 from headscope.analyses import Analysis, choose, describe_class
 from headscope.corpus import BUCKETS, Corpus, Pieces
 from headscope.errors import HeadscopeError, ModelError
-from headscope.evidence import HEADS, Layout, Mean, ShardResult, Statistic, Tally, Unit, head_rows
+from headscope.evidence import (
+    HEADS,
+    Layout,
+    Margins,
+    Mean,
+    ShardResult,
+    Statistic,
+    Tally,
+    Unit,
+    head_rows,
+)
 from headscope.evidence.example_tables import ARCS
 from headscope.experiments._shared.identity import model_record
 from headscope.experiments.base import Experiment
@@ -26,6 +36,7 @@ from headscope.experiments.scan.gather import add_corpus
 from headscope.experiments.scan.passes import Pass, Watching
 from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
 from headscope.experiments.scan.settings import Settings
+from headscope.experiments.scan.untrained import UntrainedNetworks
 from headscope.model import Model, WorkItems, map_parallel
 from headscope.model.attention import MapWatcher, Seen
 from headscope.runs import ResultBuilder, RunFolder, Study, run
@@ -77,14 +88,16 @@ class Comparison(Experiment):
         begun = time.perf_counter()
         builder = ResultBuilder()
         leads = [lead for plan in self.plans for lead in plan.passes(self.models[BASE])]
-        for number, lead in enumerate(leads):
+        untrained = UntrainedNetworks(self.models[BASE], self.plans, self.settings)
+        margins, first = untrained.read(folder)
+        for number, lead in enumerate(leads, first):
             passes = {role: replace(lead, model=model) for role, model in self.models.items()}
             step = Lockstep(passes)
             title = f"{lead.corpus.name}, {len(self.models)} models"
             lead.progress.begin(title, lead.survey.examples)
             result = run(lead.shards(), step.work, folder, number, step)
             lead.progress.end()
-            add_lockstep(builder, step, result)
+            add_lockstep(builder, step, result, margins.get(lead.key))
         builder.left_out = {plan.corpus.name: plan.left_out for plan in self.plans}
         builder.seconds = round(time.perf_counter() - begun, 1)
         builder.threads = torch.get_num_threads()
@@ -150,12 +163,21 @@ class Lockstep:
         return result
 
 
-def add_lockstep(builder: ResultBuilder, step: Lockstep, result: ShardResult) -> None:
-    """Add the numbers of every model, and what differs between the first two."""
+def add_lockstep(
+    builder: ResultBuilder,
+    step: Lockstep,
+    result: ShardResult,
+    margins: Mapping[str, Margins] | None,
+) -> None:
+    """Add the numbers of every model, and what differs between the first two.
+
+    Args:
+        margins: by analysis, what heads that know nothing do; None: not known.
+    """
     corpus = step.lead.corpus.name
     analyses = {role: each.restore(result, f"{role} ") for role, each in step.passes.items()}
     for same in zip(*analyses.values(), strict=True):
-        _add_analysis(builder, dict(zip(analyses, same, strict=True)), corpus)
+        _add_analysis(builder, dict(zip(analyses, same, strict=True)), corpus, margins)
     if (corpus, BASE, SELF) not in builder.corpora:  # texts come before windows
         statistic = similarity_statistic(result.tallies[CHANGE])
         builder.add_rows(HEADS, head_rows([statistic], CHANGE, corpus, DIFFERENCE))
@@ -164,7 +186,12 @@ def add_lockstep(builder: ResultBuilder, step: Lockstep, result: ShardResult) ->
         add_corpus(builder, each, role, result, analyses[role], prefix=f"{role} ")
 
 
-def _add_analysis(builder: ResultBuilder, analyses: dict[str, Analysis], corpus: str) -> None:
+def _add_analysis(
+    builder: ResultBuilder,
+    analyses: dict[str, Analysis],
+    corpus: str,
+    margins: Mapping[str, Margins] | None,
+) -> None:
     """Add the numbers of one analysis, of every model and of the difference of the first two.
 
     Args:
@@ -174,7 +201,14 @@ def _add_analysis(builder: ResultBuilder, analyses: dict[str, Analysis], corpus:
     about = describe_class(kind)
     statistics = {role: list(analysis.statistics()) for role, analysis in analyses.items()}
     for role, analysis in analyses.items():
-        builder.add_statistics(kind.name, about, statistics[role], corpus, role)
+        builder.add_statistics(
+            kind.name,
+            about,
+            statistics[role],
+            corpus,
+            role,
+            margins=None if margins is None else margins[kind.name],
+        )
         builder.add_declared(kind.tables, analysis.table_rows(corpus, role))
     pairs = zip(statistics[BASE], statistics[TUNED], strict=True)
     differences = [difference(before, after) for before, after in pairs if not before.per_model]

@@ -82,6 +82,14 @@ def scan_verb(
         bool,
         typer.Option("--random-weights", help="Also scan the same architecture, untrained."),
     ] = False,
+    untrained: Annotated[
+        int,
+        typer.Option(
+            help="Networks with random weights that read a sample, to know what heads do that know "
+            "nothing; 0: test heads against their baselines alone.",
+            min=0,
+        ),
+    ] = 2,
     frequencies: Annotated[
         str, typer.Option(help="Source of word frequencies: 'corpus' or 'wordfreq:LANGUAGE'.")
     ] = "corpus",
@@ -133,6 +141,7 @@ def scan_verb(
     settings = corpora.settings(
         frequencies=frequencies,
         random_weights=random_weights,
+        untrained=untrained,
         pieces=pieces,
         weights=weights,
         options=analyses.of(only),

@@ -22,7 +22,7 @@ from headscope.experiments.scan.generation import check_speaks, translated
 from headscope.experiments.scan.passes import forecast, together, watch
 from headscope.experiments.scan.plan import check, check_something_to_do, make_plans
 from headscope.experiments.scan.settings import Settings
-from headscope.experiments.scan.untrained import margins_by_pass, untrained_groups
+from headscope.experiments.scan.untrained import UntrainedNetworks
 from headscope.model import Model, reinitialise
 from headscope.runs import ResultBuilder, RunFolder, Study
 from headscope.tasks import MaskedLM
@@ -83,9 +83,9 @@ class Scan(Experiment):
         self.groups = together(
             each for model in models for plan in self.plans for each in plan.passes(model)
         )
-        self.untrained = untrained_groups(self.model, self.plans, settings)
+        self.untrained = UntrainedNetworks(self.model, self.plans, settings)
         if progress.visible:
-            progress.say(forecast(self.groups))
+            progress.say(forecast(self.groups, self.untrained.texts))
         self.losses = [
             Importance(
                 self.model,
@@ -103,12 +103,12 @@ class Scan(Experiment):
         """Do every pass, follow every loss, and turn what they brought in into tables."""
         begun = time.perf_counter()
         builder = ResultBuilder(layout_of(self.model))
-        margins = margins_by_pass(self.untrained, folder)
-        for number, group in enumerate(self.groups, len(self.untrained)):
+        margins, first = self.untrained.read(folder)
+        for number, group in enumerate(self.groups, first):
             result = watch(group, folder, number)
             for each in group.passes:
                 add_pass(builder, each, result, margins.get(each.key))
-        for number, loss in enumerate(self.losses, len(self.untrained) + len(self.groups)):
+        for number, loss in enumerate(self.losses, first + len(self.groups)):
             loss.run_cases(folder, number, f"{loss.task.name}, gradients")
             builder.add_statistics(
                 Gradients.name,

@@ -12,7 +12,8 @@ from headscope.corpus import Corpus, Survey, repeated_tokens
 from headscope.corpus.readers import readers
 from headscope.errors import HeadscopeError
 from headscope.experiments.scan.gather import left_out_name
-from headscope.experiments.scan.passes import Pass, survey
+from headscope.experiments.scan.passes import Pass
+from headscope.experiments.scan.reading import survey
 from headscope.experiments.scan.settings import BY_NORM, Settings
 from headscope.model import Model
 from headscope.model.attention import Kind
