@@ -244,7 +244,7 @@ def differences(wanted: pa.Table, found: pa.Table) -> list[str]:
             continue
         if pa.types.is_floating(old.type):
             before, now = (one.to_numpy(zero_copy_only=False) for one in (old, new))
-            same = np.isclose(now, before, rtol=1e-6, atol=1e-6, equal_nan=True)
+            same = np.isclose(now, before, rtol=1e-5, atol=1e-5, equal_nan=True)
         else:
             pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
             same = np.array([one == other for one, other in pairs], bool)
