@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
@@ -271,20 +271,25 @@ def describe_class(kind: type) -> tuple[str, str]:
     return " ".join(first.split()), " ".join(rest.split())
 
 
-def choose(names: list[str] | None) -> list[type[Analysis]]:
+def choose(only: Sequence[str | type[Analysis]] | None) -> list[type[Analysis]]:
     """The analyses of these names, or all; a name that does not exist is an error.
+
+    Args:
+        only: names, or classes, which need not be registered.
 
     >>> [kind.name for kind in choose(["focus"])]
     ['focus']
     """
     registered = analyses()
-    for name in names or ():
+    names = [each for each in only or () if isinstance(each, str)]
+    for name in names:
         if name not in registered:
             hint = did_you_mean(name, registered)
             raise HeadscopeError(
                 f"no analysis is called {name!r}{hint} (there are {', '.join(registered)})"
             )
-    return [kind for name, kind in registered.items() if names is None or name in names]
+    named = [kind for name, kind in registered.items() if only is None or name in names]
+    return named + [each for each in only or () if not isinstance(each, str)]
 
 
 def resolve_options(given: Mapping[str, object]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Comparison(Experiment):
             raise HeadscopeError("a model in memory cannot be compared with itself; load it twice")
         for other in others:
             check_alike(base, other)
-        self.kinds = choose(list(only) if only is not None else None)
+        self.kinds = choose(only)
         check(base, corpora, settings)
 
     def study(self) -> Study:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headscope._util.progress import Progress
+    from headscope.analyses import Analysis
     from headscope.corpus import Corpus
     from headscope.experiments.scan.settings import Settings
     from headscope.model import Model
@@ -18,7 +19,7 @@ def scan(
     model: Model | str | Path,
     *data: Corpus | str | Path,
     out: str | Path | None = None,
-    only: Sequence[str] | None = None,
+    only: Sequence[str | type[Analysis]] | None = None,
     settings: Settings | None = None,
     options: Mapping[str, object] | None = None,
     gradients: bool = False,
@@ -31,7 +32,7 @@ def scan(
     Args:
         data: corpora, each reported by itself.
         out: a run folder, which makes the scan resumable; None keeps the results in memory.
-        only: names of analyses; None means all that the annotation allows.
+        only: names of analyses, or classes of your own; None means all that the annotation allows.
         settings: how the corpora are read; part of what identifies a run.
         options: of analyses, by name: `{"dependencies": {"possessive": True}}`.
         gradients: also follow the masked-LM loss of the texts to attention; the model must have

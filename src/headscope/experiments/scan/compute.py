@@ -37,7 +37,7 @@ class Scan(Experiment):
         self,
         model: Model,
         corpora: list[Corpus],
-        only: Sequence[str] | None,
+        only: Sequence[str | type[Analysis]] | None,
         settings: Settings,
         *,
         gradients: bool = False,
@@ -45,7 +45,7 @@ class Scan(Experiment):
     ) -> None:
         self.model, self.corpora, self.settings = model, corpora, settings
         self.only, self.gradients, self.generate = only, gradients, generate
-        self.kinds = choose(list(only) if only is not None else None)
+        self.kinds = choose(only)
         check(model, corpora, settings)
         if generate:
             check_speaks(model)
