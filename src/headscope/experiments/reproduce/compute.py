@@ -10,7 +10,7 @@ from headscope.experiments._shared.identity import model_record
 from headscope.experiments.base import Experiment, versions
 from headscope.experiments.reproduce.comparison import compare
 from headscope.experiments.reproduce.inputs import CannotReproduceError, Inputs
-from headscope.experiments.reproduce.paper import Paper, PublishedNumber
+from headscope.experiments.reproduce.paper import Paper, PublishedNumber, Scope
 from headscope.experiments.reproduce.tables import REPRODUCED, ReproducedRow, ReproductionSummary
 from headscope.experiments.reproduce.workbench import Quantities, Recomputed, Workbench, recipe_of
 from headscope.model import Model
@@ -84,9 +84,22 @@ class Reproduction(Experiment):
             because = self.cannot[number.recipe]
         else:
             because = NOT_COMPUTED if ours is None else self._explanation(number)
-        if ours is not None and ours.label and not self._is_the_papers:
-            ours = replace(ours, apart=OTHER_HEADS)
+        if ours is not None and (apart := self._apart(number)):
+            ours = replace(ours, apart=apart)
         return compare(self.paper, number, ours, because)
+
+    def _apart(self, number: PublishedNumber) -> str:
+        """Why a number cannot be compared with that of another model; empty if it can."""
+        if self._is_the_papers or number.scope is Scope.MODEL:
+            return ""
+        if number.scope is Scope.HEAD:
+            return OTHER_HEADS
+        if self.model.layers != self.paper.depth:
+            return (
+                f"layers of a model of {self.paper.depth} layers; {self.model.name} has "
+                f"{self.model.layers}"
+            )
+        return ""
 
     def _explanation(self, number: PublishedNumber) -> str:
         """What else is different here: the model, or the data."""

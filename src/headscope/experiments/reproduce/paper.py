@@ -6,10 +6,13 @@ One JSON file a paper in `papers/`. Numbers are facts; nothing else of the paper
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from enum import StrEnum
+from functools import cache, cached_property
 from importlib.resources import files
+from itertools import product
+from typing import Any
 
 import msgspec
 
@@ -17,6 +20,14 @@ from headscope._util.plugins import did_you_mean
 from headscope.errors import HeadscopeError
 
 PACKAGE = "headscope.experiments.reproduce"
+
+
+class Scope(StrEnum):
+    """What a number is about, and so which models it can be compared with."""
+
+    MODEL = "model"  # any model has such a number
+    LAYER = "layer"  # models of the same depth have
+    HEAD = "head"  # only the model of the paper has that head
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,7 @@ class PublishedNumber:
         bound: `at least` or `at most` where the paper gives no number but a limit to it.
         recipe: what computes it again, and `quantity`: its name there.
         tolerance: how far outside our interval it may lie and still agree.
+        scope: what it is about.
         cannot: why it is not computed again; empty if it is.
     """
 
@@ -63,6 +75,7 @@ class PublishedNumber:
     recipe: str = ""
     quantity: str = ""
     tolerance: float = 0.0
+    scope: Scope = Scope.MODEL
     cannot: str = ""
 
     @property
@@ -76,29 +89,91 @@ class PublishedNumber:
 
 
 @dataclass(frozen=True)
+class PublishedSeries:
+    """The points of a curve or map that a paper draws.
+
+    Attributes:
+        axes: the names of its axes and of the places on them, the outermost first.
+        values: nested as the axes are; None where a point cannot be read.
+        quantity: a name with the axes in braces, `"sep {layer}-{head}"`.
+    """
+
+    where: str
+    row: str
+    axes: dict[str, list[str]]
+    values: list[Any]
+    unit: str
+    source: str
+    recipe: str = ""
+    quantity: str = ""
+    tolerance: float = 0.0
+    scope: Scope = Scope.MODEL
+    cannot: str = ""
+
+    def points(self) -> Iterator[PublishedNumber]:
+        """Its points as numbers.
+
+        >>> series = PublishedSeries("Figure 2", "[SEP]", {"layer": ["1"]}, [0.03], "weight", "p. 3")
+        >>> [point.column for point in series.points()]
+        ['layer 1']
+        """
+        for places in product(*(enumerate(names) for names in self.axes.values())):
+            value: Any = self.values
+            for place, _ in places:
+                value = value[place]
+            if value is None:
+                continue
+            named = dict(zip(self.axes, (name for _, name in places), strict=True))
+            yield PublishedNumber(
+                self.where,
+                self.row,
+                ", ".join(f"{axis} {name}" for axis, name in named.items()),
+                value,
+                self.unit,
+                self.source,
+                drawn=True,
+                recipe=self.recipe,
+                quantity=self.quantity.format(**named),
+                tolerance=self.tolerance,
+                scope=self.scope,
+                cannot=self.cannot,
+            )
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper with everything that is compared with.
 
     Attributes:
         models: that the authors used; the first is the default.
+        depth: layers of these models.
         sources: what the short names in `source` stand for.
+        tolerances: what the tolerances of its numbers are made of, in words.
         conventions: where the recipes follow the paper instead of headscope's defaults.
-        open: what the paper leaves open.
+        open: what the paper leaves open, and what the recipes do instead.
     """
 
     key: str
     title: str
     models: list[str]
+    depth: int
     sources: dict[str, str]
     inputs: dict[str, PaperInput]
     numbers: list[PublishedNumber]
+    series: list[PublishedSeries] = field(default_factory=list)
+    tolerances: list[str] = field(default_factory=list)
     conventions: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+
+    @cached_property
+    def everything(self) -> list[PublishedNumber]:
+        """The numbers that are printed, then the points of curves and maps."""
+        return [*self.numbers, *(point for series in self.series for point in series.points())]
 
     @property
     def tables(self) -> list[str]:
         """The names of its tables, figures and sections."""
-        return list(dict.fromkeys(number.table for number in self.numbers))
+        return list(dict.fromkeys(number.table for number in self.everything))
 
     def select(self, tables: Sequence[str]) -> list[PublishedNumber]:
         """The numbers of some tables, or all; a table that does not exist is an error."""
@@ -109,7 +184,7 @@ class Paper:
                     f"{self.key} has no {name!r}{hint} (there are {', '.join(self.tables)})"
                 )
         wanted = {slug(name) for name in tables} or set(self.tables)
-        return [number for number in self.numbers if number.table in wanted]
+        return [number for number in self.everything if number.table in wanted]
 
 
 def slug(where: str) -> str:
@@ -127,8 +202,8 @@ def slug(where: str) -> str:
 def papers() -> list[str]:
     """The keys of the papers that there are files of.
 
-    >>> "clark2019" in papers()
-    True
+    >>> papers()
+    ['clark2019', 'kobayashi2020', 'kovaleva2019', 'michel2019', 'voita2019']
     """
     names = (file.name for file in (files(PACKAGE) / "papers").iterdir())
     return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,21 @@ class Recomputed:
 
 Quantities = dict[str, Recomputed]
 """What a recipe computed, by the names that the paper's file uses."""
+
+
+def paper_name(row: HeadRow) -> str:
+    """A head, or a layer, as the papers name it: they count from 1.
+
+    >>> paper_name(HeadRow("wsj", "trained", "focus", "entropy", None, None, 3, 9, 2.5, *[None] * 5))
+    '4-10'
+    """
+    assert row.layer is not None
+    return f"layer {row.layer + 1}" if row.head is None else f"{row.layer + 1}-{row.head + 1}"
+
+
+def best_of(rows: Iterable[HeadRow]) -> HeadRow:
+    """The row with the largest value; the papers choose and score heads on the same data."""
+    return max(rows, key=lambda row: row.value)
 
 
 class Within(Progress):
@@ -136,6 +151,8 @@ __all__ = [
     "Recomputed",
     "Within",
     "Workbench",
+    "best_of",
+    "paper_name",
     "recipe",
     "recipe_of",
 ]

@@ -1,0 +1,1 @@
+"""How the numbers of each paper are computed again, by the paper's own conventions."""
