@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headscope.experiments.reproduce.paper import Paper, PublishedNumber
-from headscope.experiments.reproduce.tables import ReproducedRow, Verdict
+from headscope.experiments.reproduce.tables import ReproducedRow, Verdict, plain
 from headscope.experiments.reproduce.workbench import Recomputed
 
 AT_LEAST, AT_MOST = "at least", "at most"
@@ -41,6 +41,8 @@ def compare(
         column=number.column,
         unit=number.unit,
         published=f"{number.bound} {plain(number.value)}".strip(),
+        printed=None if isinstance(number.value, str) else number.value,
+        drawn=number.drawn,
         ours=None if ours is None else ours.label or plain(ours.value),
         value=None if ours is None else ours.value,
         low=None if ours is None else ours.low,
@@ -63,15 +65,3 @@ def _agrees(number: PublishedNumber, published: float, ours: Recomputed) -> bool
         number.bound == AT_LEAST or published >= low - reach
     )
 
-
-def plain(value: float | str | None) -> str:
-    """A value as it is shown: as many digits as the papers print.
-
-    >>> plain(94.3), plain(3.14159), plain(992.0), plain("8-11")
-    ('94.3', '3.142', '992', '8-11')
-    """
-    if value is None or isinstance(value, str):
-        return value or ""
-    if value == round(value):
-        return f"{round(value)}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}".rstrip("0")

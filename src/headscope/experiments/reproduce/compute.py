@@ -78,38 +78,36 @@ class Reproduction(Experiment):
     def _compared(self, number: PublishedNumber, computed: dict[str, Quantities]) -> ReproducedRow:
         """A row of the table."""
         ours: Recomputed | None = computed.get(number.recipe, {}).get(number.quantity)
-        if number.cannot:
-            because = number.cannot
-        elif number.recipe in self.cannot:
-            because = self.cannot[number.recipe]
+        apart = self._apart(number)
+        if ours is None:
+            because = number.cannot or self.cannot.get(number.recipe) or apart or NOT_COMPUTED
         else:
-            because = NOT_COMPUTED if ours is None else self._explanation(number)
-        if ours is not None and (apart := self._apart(number)):
-            ours = replace(ours, apart=apart)
+            because = self._explanation(number)
+            ours = replace(ours, apart=apart or ours.apart)
         return compare(self.paper, number, ours, because)
 
     def _apart(self, number: PublishedNumber) -> str:
         """Why a number cannot be compared with that of another model; empty if it can."""
-        if self._is_the_papers or number.scope is Scope.MODEL:
+        if self._is_the_papers or number.scope in (Scope.DATA, Scope.MODEL):
             return ""
         if number.scope is Scope.HEAD:
             return OTHER_HEADS
         if self.model.layers != self.paper.depth:
             return (
-                f"layers of a model of {self.paper.depth} layers; {self.model.name} has "
-                f"{self.model.layers}"
+                f"of models of {self.paper.depth} layers; {self.model.name} has {self.model.layers}"
             )
         return ""
 
     def _explanation(self, number: PublishedNumber) -> str:
         """What else is different here: the model, or the data."""
         used = recipe_of(self.paper.key, number.recipe).inputs
-        differences = [] if self._is_the_papers else [f"another model ({self.model.name})"]
-        differences += [
-            f"other data ({self.inputs.describe()[name]} for {self.paper.inputs[name].paper})"
-            for name in used
-            if not self.inputs.is_the_papers(name)
-        ]
+        data = number.scope is Scope.DATA
+        differences = [] if self._is_the_papers or data else ["another model"]
+        others = [name for name in used if not self.inputs.is_the_papers(name)]
+        if others:
+            differences.append(f"other data ({', '.join(others)})")
+        if self.inputs.limit is not None:
+            differences.append(f"only the first {self.inputs.limit} texts")
         return "; ".join(differences) or "the same model and data: not explained"
 
     @property
@@ -118,15 +116,22 @@ class Reproduction(Experiment):
 
     def _summary(self) -> ReproductionSummary:
         described = self.inputs.describe()
+        used = {
+            name
+            for recipe in dict.fromkeys(number.recipe for number in self.numbers if number.recipe)
+            for name in recipe_of(self.paper.key, recipe).inputs
+        }
         inputs = {
             name: f"{described[name] or 'not here'}, for {one.paper}"
             for name, one in self.paper.inputs.items()
+            if name in used
         }
         return ReproductionSummary(
             self.paper.key,
             self.paper.title,
             self.paper.models,
             inputs,
+            self.paper.tolerances,
             self.paper.conventions,
             self.paper.open,
         )

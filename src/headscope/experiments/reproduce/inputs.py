@@ -72,7 +72,7 @@ class Inputs:
 
     def is_the_papers(self, name: str) -> bool:
         """Whether an input is the very data that the authors used."""
-        return name not in self.given and self.limit is None and self.paper.inputs[name].same
+        return name not in self.given and self.paper.inputs[name].same
 
     def describe(self) -> dict[str, str]:
         """What identifies the inputs: the names of what was given, and of what is there."""

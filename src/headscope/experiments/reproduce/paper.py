@@ -25,6 +25,7 @@ PACKAGE = "headscope.experiments.reproduce"
 class Scope(StrEnum):
     """What a number is about, and so which models it can be compared with."""
 
+    DATA = "data"  # no model takes part in it
     MODEL = "model"  # any model has such a number
     LAYER = "layer"  # models of the same depth have
     HEAD = "head"  # only the model of the paper has that head
