@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 from headscope._util.plugins import register
 from headscope._util.progress import Progress
@@ -85,6 +89,15 @@ class Workbench:
     inputs: Inputs
     home: Path | None
     progress: Progress
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder for what must be a file: `home`, or one that goes with the workbench."""
+        if self.home is not None:
+            return self.home
+        temporary = Path(mkdtemp(prefix="headscope-"))
+        finalize(self, rmtree, temporary, ignore_errors=True)
+        return temporary
 
     def run(self, name: str, experiment: Callable[..., RunResults], *args: Any, **more: Any) -> Any:
         """Another experiment, whose run is kept under a name and resumed.

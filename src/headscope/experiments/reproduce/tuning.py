@@ -1,0 +1,96 @@
+"""Models that recipes fine-tune on GLUE: every task and start once, kept with the runs.
+
+Hyperparameters are the defaults of `Hyperparameters`, which are those of the papers: 3 epochs in
+batches of 32 examples, learning rate 2e-5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headscope.errors import InputError
+from headscope.experiments.finetuning.hyperparameters import Hyperparameters, Start
+from headscope.experiments.reproduce.inputs import CannotReproduceError
+from headscope.experiments.reproduce.workbench import RUNS, Workbench
+
+if TYPE_CHECKING:
+    from headscope.experiments.finetuning.compute import Trainable
+    from headscope.experiments.finetuning.tables import TrainingRecord
+    from headscope.model import Model
+
+GLUE = "glue"
+"""The input: the folder with the TSV files of GLUE."""
+SAMPLES = {
+    ("mnli", "train"): "train.sample9k",
+    ("qnli", "train"): "train.sample9k",
+    ("qqp", "train"): "train.sample9k",
+    ("qqp", "dev"): "train.sample1k",
+}
+"""Files that stand for a part that is missing: samples of the training part, without overlap."""
+
+
+@dataclass(frozen=True)
+class TunedModel:
+    """A model that was fine-tuned on a task of GLUE.
+
+    Attributes:
+        folder: loads as any other model.
+        record: the metrics on the development part before and after training.
+    """
+
+    folder: Path
+    record: TrainingRecord
+
+    def load(self) -> Model:
+        """The model with its classifier on top."""
+        from headscope.model import Top, load
+
+        return load(self.folder, top=Top.CLASSIFIER)
+
+
+def tuned(bench: Workbench, name: str, start: Start = Start.PRETRAINED) -> TunedModel:
+    """The model of a workbench, fine-tuned on a task; what was trained before is used again.
+
+    An interrupted training is resumed from its last epoch.
+
+    Args:
+        name: of the task, such as `mrpc`.
+        start: from pre-trained or random weights, or with a frozen encoder.
+    """
+    from headscope.experiments.finetuning.compute import FineTuning
+    from headscope.model.loading import quiet_transformers
+
+    if bench.model.source is None:
+        raise CannotReproduceError("only a model that has a name or a folder can be fine-tuned")
+    training = FineTuning(
+        bench.model.source,
+        glue_part(bench, name, "train"),
+        glue_part(bench, name, "dev"),
+        Hyperparameters(start),
+        bench.folder / RUNS / f"{name}-{start}",
+        bench.progress,
+    )
+    with quiet_transformers():
+        return TunedModel(training.folder, training.run())
+
+
+def glue_part(bench: Workbench, name: str, part: str) -> Trainable:
+    """The training or the development part of a task of GLUE, as far as it is there.
+
+    Args:
+        name: of the task, such as `mrpc`; part: `train` or `dev`.
+    """
+    from headscope.corpus.readers.glue import glue_file
+    from headscope.experiments.finetuning.compute import trainable
+    from headscope.tasks import task
+
+    folder, limit = Path(bench.inputs.source(GLUE)), bench.inputs.limit
+    for file in filter(None, (part, SAMPLES.get((name, part)))):
+        try:
+            glue_file(name, file, folder)
+        except InputError:
+            continue
+        return trainable(task(f"glue/{name}", part=file, glue_dir=folder, limit=limit))
+    raise CannotReproduceError(f"{folder.name} has no {part} part of {name}")
