@@ -64,4 +64,3 @@ def _agrees(number: PublishedNumber, published: float, ours: Recomputed) -> bool
     return (number.bound == AT_MOST or published <= high + reach) and (
         number.bound == AT_LEAST or published >= low - reach
     )
-

@@ -114,7 +114,7 @@ class PublishedSeries:
     def points(self) -> Iterator[PublishedNumber]:
         """Its points as numbers.
 
-        >>> series = PublishedSeries("Figure 2", "[SEP]", {"layer": ["1"]}, [0.03], "weight", "p. 3")
+        >>> series = PublishedSeries("Figure 2", "[SEP]", {"layer": ["1"]}, [0.03], "", "p. 3")
         >>> [point.column for point in series.points()]
         ['layer 1']
         """

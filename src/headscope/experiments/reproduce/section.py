@@ -68,8 +68,10 @@ def _how(summary: ReproductionSummary) -> Section:
 
 
 def _table(where: str, rows: list[ReproducedRow]) -> Section:
-    """The numbers of a table that were computed again, and why the others were not."""
-    computed = [row for row in rows if row.computed]
+    """The numbers of a table that were computed again, and why the others were not; points of
+    drawings only where they can be compared.
+    """
+    computed = [row for row in rows if row.computed and row.shown]
     text = [f"{counts_in_words(rows)}.", *(f"{words}." for words in reasons(rows))]
     plots = _plots(computed)
     cells = [_cells(row, plot) for row, plot in zip(computed, plots, strict=True)]

@@ -58,6 +58,11 @@ class ReproducedRow:
         return self.ours is not None
 
     @property
+    def shown(self) -> bool:
+        """Whether it is worth a line: what is printed, and points that can be compared."""
+        return not self.drawn or self.verdict != Verdict.CANNOT
+
+    @property
     def interval(self) -> str:
         """Our interval in words; empty where there is none."""
         if self.low is None or self.high is None:

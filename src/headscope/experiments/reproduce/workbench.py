@@ -14,6 +14,7 @@ from weakref import finalize
 from headscope._util.plugins import register
 from headscope._util.progress import Progress
 from headscope.evidence import HeadRow
+from headscope.experiments.ablation.tables import AblationRow
 from headscope.experiments.reproduce.inputs import CannotReproduceError, Inputs
 from headscope.model import Model
 from headscope.runs import RunResults
@@ -53,10 +54,11 @@ Quantities = dict[str, Recomputed]
 """What a recipe computed, by the names that the paper's file uses."""
 
 
-def paper_name(row: HeadRow) -> str:
+def paper_name(row: HeadRow | AblationRow) -> str:
     """A head, or a layer, as the papers name it: they count from 1.
 
-    >>> paper_name(HeadRow("wsj", "trained", "focus", "entropy", None, None, 3, 9, 2.5, *[None] * 5))
+    >>> row = ("wsj", "trained", "focus", "entropy", None, None, 3, 9, 2.5, *[None] * 5)
+    >>> paper_name(HeadRow(*row))
     '4-10'
     """
     assert row.layer is not None

@@ -43,9 +43,10 @@ class SmoothedEntropy(Entropy):
     def add(self, state: Tensor, block: Block) -> None:
         assert self.count is not None
         even = SMOOTH / self.count[block.examples, None, None, None]
-        real = torch.arange(block.weights.shape[-1], device=even.device) < self.count[
-            block.examples, None, None, None
-        ]
+        real = (
+            torch.arange(block.weights.shape[-1], device=even.device)
+            < self.count[block.examples, None, None, None]
+        )
         rows = (1 - SMOOTH) * block.weights + even
         entropy = -(rows * rows.log()).masked_fill(~real, 0).sum(-1)
         block.put(state, entropy, self.over)
@@ -86,7 +87,13 @@ class DocumentMeans(Analysis):
         """Add every document once."""
         mass, queries = seen["mass"], seen.view.queries  # (example, head, rows, roles)
         ones = mass.new_ones(len(mass), 1, 1)
-        parts = [mass[..., 0, 0], mass[..., 0, 1], mass[..., 0, 2], mass[..., 1, 1], mass[..., 2, 1]]
+        parts = [
+            mass[..., 0, 0],
+            mass[..., 0, 1],
+            mass[..., 0, 2],
+            mass[..., 1, 1],
+            mass[..., 2, 1],
+        ]
         self.mass.add(seen, torch.stack(parts, -1), ones)
         self.near.add(seen, seen["near"][:, :, 0], ones)
         self.entropy.add(seen, seen["entropy"], ones)

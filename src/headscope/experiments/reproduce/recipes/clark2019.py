@@ -58,9 +58,7 @@ def dependencies(bench: Workbench) -> Quantities:
     found: Quantities = {}
     for relation in dict.fromkeys(str(row.group) for row in accuracy):
         best = best_of(
-            row
-            for row in accuracy
-            if row.group == relation and row.direction in ("row", "column")
+            row for row in accuracy if row.group == relation and row.direction in ("row", "column")
         )
         offset = best_of(
             row
@@ -221,8 +219,5 @@ def _probe_scores(results: RunResults) -> Iterator[tuple[str, Recomputed]]:
     for row in results.rows(PROBES, measure=UAS):
         known = names.get((row.probe, row.weights)) or names.get((row.probe, None))
         if known:
-            low, high = (
-                None if one is None else PERCENT * one for one in (row.low, row.high)
-            )
+            low, high = (None if one is None else PERCENT * one for one in (row.low, row.high))
             yield known, Recomputed(PERCENT * row.value, low, high, row.n)
-
