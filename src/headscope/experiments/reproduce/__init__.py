@@ -39,7 +39,7 @@ def reproduce(
     >>> results = reproduce(
     ...     "clark2019", "table2", model="minilm", inputs={"coreference": "tour"},
     ...     data="nowhere", progress=NoProgress(),
-    ... )  # fmt: skip
+    ... )
     >>> results.table("reproduced").num_rows
     17
     """

@@ -93,9 +93,15 @@ def _table(where: str, models: list[str], rows: list[list[ReproducedRow]]) -> It
     if computed:
         yield from _table_lines(
             ("number", "published", *models),
-            ((_name(by_model[0][key]), by_model[0][key].published,
-              *(_ours(some.get(key)) for some in by_model)) for key in computed),
-        )  # fmt: skip
+            (
+                (
+                    _name(by_model[0][key]),
+                    by_model[0][key].published,
+                    *(_ours(some.get(key)) for some in by_model),
+                )
+                for key in computed
+            ),
+        )
         yield ""
     missing = [row for key, row in by_model[0].items() if key not in computed]
     if drawn:
