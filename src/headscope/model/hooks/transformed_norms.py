@@ -38,8 +38,17 @@ class TransformedNorms:
     def _gram(self, projection: nn.Module, heads: int) -> Tensor:
         """(head, size, size) W W^T of each head's part of the output projection."""
         if projection not in self._grams:
-            weight = projection.get_parameter("weight").detach().float()
-            rows = weight if isinstance(projection, Conv1D) else weight.T  # (heads * size, hidden)
-            parts = rows.reshape(heads, -1, rows.shape[1])
+            parts = head_projections(projection, heads)
             self._grams[projection] = torch.bmm(parts, parts.mT)
         return self._grams[projection]
+
+
+def head_projections(projection: nn.Module, heads: int) -> Tensor:
+    """(head, size, hidden) what each head's output is multiplied by in the output projection.
+
+    >>> head_projections(nn.Linear(4, 3), 2).shape
+    torch.Size([2, 2, 3])
+    """
+    weight = projection.get_parameter("weight").detach().float()
+    rows = weight if isinstance(projection, Conv1D) else weight.T  # (heads * size, hidden)
+    return rows.reshape(heads, -1, rows.shape[1])
