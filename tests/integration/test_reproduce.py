@@ -99,7 +99,17 @@ def test_a_command_writes_tables_a_page_and_markdown_and_is_resumed(folder: Path
         (["reproduce", "clark2019", "table9", "-o", "new"], "clark2019 has no 'table9'"),
         (["reproduce", "clark2019", "--input", "x", "-o", "new"], "is not NAME=DATA"),
         (
-            "reproduce clark2019 table2 --model minilm --data none -o new".split(),
+            [
+                "reproduce",
+                "clark2019",
+                "table2",
+                "--model",
+                "minilm",
+                "--data",
+                "none",
+                "-o",
+                "new",
+            ],
             "nothing of clark2019 can be computed",
         ),
     ],

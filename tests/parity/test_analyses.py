@@ -48,14 +48,17 @@ def texts(model: Model, examples: list[Example]) -> Iterator[Text]:
     try:
         for example in examples:
             pieces = model.encode([example])[0]
-            with torch.no_grad():
-                output = model.network(
-                    input_ids=torch.tensor(pieces.ids)[None],
-                    attention_mask=torch.ones(1, len(pieces), dtype=torch.long),
-                    output_attentions=True,
-                )
-            maps = torch.stack(output.attentions)[:, 0].double().numpy()
             tokens = model.tokens(pieces)
+            inputs = {
+                "input_ids": torch.tensor(pieces.ids)[None],
+                "attention_mask": torch.ones(1, len(pieces), dtype=torch.long),
+            }
+            if example.pair is not None:
+                after = [tokens[:place].count("[SEP]") for place in range(len(tokens))]
+                inputs["token_type_ids"] = torch.tensor(after)[None]
+            with torch.no_grad():
+                output = model.network(**inputs, output_attentions=True)
+            maps = torch.stack(output.attentions)[:, 0].double().numpy()
             specials = pieces.special.tolist()
             yield Text(
                 maps,

@@ -20,7 +20,7 @@ from headscope.report.sections import Section
 
 VERBS = (
     "demo scan explore look roles report compare finetune ablate importance relevance gates prune "
-    "probe doctor version"
+    "probe reproduce doctor version"
 )
 EVIL = "[/x] [bold]b[/bold] \x1b[31mred\x07 \u202ereversed"
 HARMLESS = "[/x] [bold]b[/bold] [31mred reversed"

@@ -44,6 +44,8 @@ class Table(Generic[Row]):
     >>> stored = lengths.of([Length(0, 2.5), Length(1, None)])
     >>> lengths.rows(stored, layer=1)
     [Length(layer=1, value=None)]
+    >>> lengths.rows(stored, value=None)
+    [Length(layer=1, value=None)]
     """
 
     name: str
@@ -75,12 +77,13 @@ class Table(Generic[Row]):
             raise HeadscopeError(f"a row does not fit the table {self.name!r}: {error}") from error
 
     def rows(self, table: pa.Table, **wanted: object) -> list[Row]:
-        """The rows in which every column named has the value wanted."""
+        """The rows in which every column named has the value wanted; None: no value."""
         import pyarrow.compute as pc
 
         for column, value in wanted.items():
             if column in table.schema.names:
-                table = table.filter(pc.equal(table[column], value))
+                cells = table[column]
+                table = table.filter(pc.is_null(cells) if value is None else pc.equal(cells, value))
             elif value != self._defaults[column]:
                 return []
         names = [name for name in self.schema.names if name in table.schema.names]
