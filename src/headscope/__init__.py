@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headscope.experiments.probe import probe
     from headscope.experiments.pruning import prune
     from headscope.experiments.relevance import relevance
+    from headscope.experiments.reproduce import reproduce
     from headscope.experiments.scan import scan
     from headscope.experiments.scan.settings import Settings
     from headscope.model import disable, load, remove, wrap
@@ -54,6 +55,7 @@ _MODULES = {
     "read": "corpus",
     "relevance": "experiments.relevance",
     "remove": "model",
+    "reproduce": "experiments.reproduce",
     "scan": "experiments.scan",
     "task": "tasks",
     "wrap": "model",
@@ -81,6 +83,7 @@ __all__ = [
     "read",
     "relevance",
     "remove",
+    "reproduce",
     "scan",
     "task",
     "wrap",
