@@ -87,7 +87,10 @@ def _section(view: CorpusView, measures: list[HeadNumbers]) -> Section:
         below=[
             Section(
                 "Do the measures agree?",
-                ["Rank correlation over heads, with a bootstrap interval over heads."],
+                [
+                    "Rank correlation over heads, with an interval over layers: heads of one "
+                    "layer are alike, so the jackknife leaves out a layer at a time."
+                ],
                 columns=(
                     "one measure",
                     "another",
@@ -146,16 +149,14 @@ def _agreement(one: HeadNumbers, other: HeadNumbers) -> tuple[Cell | str, ...]:
     """How far two measures rank heads alike."""
     heads = sorted(one.worth.keys() & other.worth.keys())
     pair = (np.array([each.worth[head] for head in heads]) for each in (one, other))
-    correlation = rank_correlation(*pair)
+    correlation = rank_correlation(*pair, [layer for layer, _ in heads])
     if correlation is None:
         return one.title, other.title, "-", "-", "cannot be compared: one is the same for all heads"
-    value, low, high, _ = correlation
-    verdict = "agree" if low > 0 else "disagree" if high < 0 else "are not shown to agree"
-    told = low > 0 or high < 0
+    verdict = "agree" if correlation.value > 0 else "disagree"
     return (
         one.title,
         other.title,
-        Cell(f"{value:+.2f}", strong=told),
-        f"[{low:+.2f}, {high:+.2f}]",
-        verdict,
+        Cell(f"{correlation.value:+.2f}", strong=correlation.sure),
+        correlation.interval,
+        verdict if correlation.sure else "are not shown to agree",
     )

@@ -27,7 +27,8 @@ def change_and_effect(results: list[RunResults]) -> Iterator[Section]:
         for ablated in results:
             same = tuned and ablated.record.study.model.sha256 == tuned.sha256
             if same and ablated.has(ABLATION):
-                yield from _joined(compared, ablated)
+                for part in compared.by_attention():
+                    yield from _joined(part, ablated.of(part.attention))
 
 
 def _joined(compared: RunResults, ablated: RunResults) -> Iterator[Section]:
@@ -40,15 +41,16 @@ def _joined(compared: RunResults, ablated: RunResults) -> Iterator[Section]:
         ]
         if len(points) < 3:
             continue
-        changed, effect = (
-            np.array([point[key] for point in points]) for key in ("change", "effect")
+        changed, effect, layers = (
+            np.array([point[key] for point in points]) for key in ("change", "effect", "layer")
         )
         yield Section(
-            f"Do the heads that changed most matter most? {ablated.record.study.model.name}",
+            f"Do the heads that changed most matter most? {ablated.record.study.model.name}"
+            f"{compared.of_attention}",
             [
                 f"Across: how much a head's maps changed ({corpus}); up: what {metric} "
                 "gains when it is off.",
-                _correlation_in_words(changed, np.abs(effect)),
+                _correlation_in_words(changed, np.abs(effect), layers),
             ],
             [
                 Chart(
@@ -63,13 +65,14 @@ def _joined(compared: RunResults, ablated: RunResults) -> Iterator[Section]:
         )
 
 
-def _correlation_in_words(changed: Floats, effects: Floats) -> str:
+def _correlation_in_words(changed: Floats, effects: Floats, layers: Floats) -> str:
     """Whether change and the size of the effect go together."""
-    correlation = None if np.ptp(changed) < UNCHANGED else rank_correlation(changed, effects)
+    moved = np.ptp(changed) >= UNCHANGED
+    correlation = rank_correlation(changed, effects, layers) if moved else None
     if correlation is None:
         return "All heads changed equally, or none has an effect: no correlation can be computed."
-    if correlation.low <= 0 <= correlation.high:
-        meaning = "Its interval includes 0: the data do not show that they do."
+    if not correlation.sure:
+        meaning = "The data do not show that they do."
     else:
         meaning = f"Heads that changed more matter {'more' if correlation.value > 0 else 'less'}."
     return f"Spearman's correlation of change with the size of the effect: {correlation}. {meaning}"

@@ -131,11 +131,12 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
     study = ablated.record.study
     values = np.array([row.value for row in rows])
     effects = np.array([gained[row.layer, row.head] for row in rows])
+    layers = [row.layer for row in rows]
     points = [
         datum(row.layer, row.head, row.value, row.attention, effect=gained[row.layer, row.head])
         for row in rows
     ]
-    lost = rank_correlation(values, -effects)
+    lost = rank_correlation(values, -effects, layers)
     yield Section(
         f"Does importance tell what is lost? {study.model.name} on {study.about.name}"
         f"{measured.of_attention}",
@@ -144,7 +145,7 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
             f"off ({study.options['how']}).",
             _agreement(
                 f"the size of the effect on {metric}",
-                rank_correlation(values, abs(effects)),
+                rank_correlation(values, abs(effects), layers),
                 ("matter more, one way or the other", "matter less"),
             ),
             _agreement(
@@ -169,7 +170,7 @@ def _joined(measured: RunResults, ablated: RunResults) -> Iterator[Section]:
 
 def _told(lost: Correlation | None, metric: str) -> str:
     """Whether importance tells which heads are missed."""
-    if lost is None or lost.low <= 0 <= lost.high:
+    if lost is None or not lost.sure:
         return f"Importance does not tell without which heads {metric} falls, as far as can be seen"
     more = "more" if lost.value > 0 else "less"
     return f"Heads that are more important are missed {more} when they are off"
@@ -179,8 +180,8 @@ def _agreement(what: str, correlation: Correlation | None, meanings: tuple[str, 
     """How far importance goes together with something, in words."""
     if correlation is None:
         return f"Importance or {what} is the same for all heads: nothing can be said."
-    if correlation.low <= 0 <= correlation.high:
-        meaning = "Its interval includes 0: here importance does not tell."
+    if not correlation.sure:
+        meaning = "Here importance is not shown to tell."
     else:
         meaning = f"Heads that are more important {meanings[correlation.value < 0]}."
     return f"Spearman's correlation of importance with {what}: {correlation}. {meaning}"

@@ -124,7 +124,7 @@ def _joined(probed: RunResults, scanned: RunResults) -> Iterator[Section]:
     for corpus in scanned.record.corpora:
         if corpus.weights not in ("trained", "tuned"):
             continue
-        rows = scanned.rows(
+        rows = scanned.of(corpus.attention).rows(
             HEADS,
             analysis="dependencies",
             statistic="accuracy",
@@ -135,7 +135,9 @@ def _joined(probed: RunResults, scanned: RunResults) -> Iterator[Section]:
         alone = _largest([row for row in rows if row.direction in ("row", "column")])
         heads = sorted(used.keys() & alone.keys())
         correlation = rank_correlation(
-            np.array([used[head] for head in heads]), np.array([alone[head] for head in heads])
+            np.array([used[head] for head in heads]),
+            np.array([alone[head] for head in heads]),
+            [layer for layer, _ in heads],
         )
         if correlation is not None:
             yield Section(

@@ -132,7 +132,7 @@ def _comparison(run: RunResults, results: list[RunResults]) -> Section:
         if len(places) < 3:
             continue
         pair = (np.array([numbers[place] for place in places]) for numbers in (values, relevant))
-        correlation = rank_correlation(*pair)
+        correlation = rank_correlation(*pair, [layer for layer, _ in places])
         result = "it is the same for all heads" if correlation is None else str(correlation)
         texts.append(f"Spearman's correlation of relevance with {name}: {result}.")
         charts.append(

@@ -147,13 +147,13 @@ def _comparison(measure: Measure, mass: Heads, rests: set[tuple[int, int]]) -> s
         for some, do in ((resting, "rest"), (~resting, "do not"))
         if some.any()
     ]
-    correlation = rank_correlation(np.array([mass[at] for at in places]), sizes)
+    looked = np.array([mass[at] for at in places])
+    correlation = rank_correlation(looked, sizes, [layer for layer, _ in places])
     if correlation is None:
         return f"{name}: {', '.join(parts)}."
-    clear = "" if correlation.low > 0 or correlation.high < 0 else " (its interval includes 0)"
     return (
         f"{name}: {', '.join(parts)}; Spearman's correlation with the attention to specials "
-        f"{correlation}{clear}."
+        f"{correlation}{'' if correlation.sure else ': not shown to be other than 0'}."
     )
 
 
