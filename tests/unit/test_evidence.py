@@ -147,6 +147,32 @@ def test_p_values_are_uniform_where_there_is_no_difference() -> None:
     assert (benjamini_hochberg(p) < 0.05).sum() <= 3
 
 
+@pytest.mark.parametrize("documents", [12, 60, 200])
+@pytest.mark.parametrize("cases", [2, 20])
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("alike", [0.0, 0.1])
+def test_tests_of_shares_find_nothing_where_nothing_is(
+    documents: int, cases: int, rate: float, alike: float
+) -> None:
+    """At most 5% of p-values are below .05 under the null hypothesis, within the error of 4,000
+    draws, whether cases are independent or alike within a document: one rule serves for both.
+
+    A one-sided test of a rate near 1 with alike cases is the limit of the method: under 8%.
+    """
+    rng = np.random.default_rng(13)
+    draws, scale = (documents, 4000), 1 / alike - 1 if alike else np.inf
+    counts = rng.integers(1, 2 * cases, draws)
+    rates = rng.beta(scale * rate, scale * (1 - rate), draws) if alike else np.full(draws, rate)
+    sums, expected = rng.binomial(counts, rates).astype(float), counts * rate
+    null_error = np.sqrt(rate * (1 - rate) / counts.sum(0))
+    for above in (False, True):
+        pairs = (sums, counts, expected, counts, null_error)
+        p = difference_test(*pairs, above=above, share=True)[1]
+        hard = above and alike and rate == 0.9
+        assert np.mean(p < 0.05) < (0.08 if hard else 0.06)
+        assert np.mean(p < 0.01) < (0.02 if hard else 0.013)
+
+
 def test_choosing_the_best_of_many_noise_heads_brings_no_luck() -> None:
     """Twenty heads that are all alike: the best one looks good, cross-fitted it does not."""
     rng = np.random.default_rng(11)

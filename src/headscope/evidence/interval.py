@@ -154,6 +154,8 @@ def difference_test(
 
     The standard error is that of the jackknife or that of the null hypothesis, whichever is
     larger: few cases say little about their own variance, and cases of one document are alike.
+    Shares are tested as they are and on the logit scale, and the larger p counts: a share that few
+    documents have moved towards 0 or 1 varies too little between them.
 
     Args:
         sums, counts: (bucket, ...) of the first ratio; other_sums, other_counts: of the second.
@@ -174,7 +176,8 @@ def difference_test(
         tails, errors = [], []
         for sign, limit, left in zip((-1, 1), *limits, strict=True):
             error = np.maximum(standard_error(without - left, filled)[0], null_error)
-            tail = stats.t.sf(sign * (first - limit) / error, units - 1)
+            distance = _shorter(first, limit) if share else first - limit
+            tail = stats.t.sf(sign * distance / error, units - 1)
             tails.append(np.maximum(tail, _all_alike(first, limit, units, sign) if share else 0.0))
             errors.append(error)
         value = first - other
@@ -184,6 +187,18 @@ def difference_test(
     rounding = largest <= ROUNDING * np.maximum(np.abs(first), np.abs(other))
     p = np.where((units < MIN_BUCKETS) | rounding, np.nan, p)
     return value, np.asarray(p)
+
+
+def _shorter(first: Floats, limit: Floats) -> Floats:
+    """How far a share is from a limit, or on the logit scale, whichever is less.
+
+    Logits are seen from the share: their difference is divided by the derivative there.
+    """
+    from scipy import special
+
+    plain, slope = first - limit, first * (1 - first)
+    logits = slope * (special.logit(first) - special.logit(limit))
+    return np.where((slope > 0) & (np.abs(logits) < np.abs(plain)), logits, plain)
 
 
 def _all_alike(first: Floats, limit: Floats, units: Floats, sign: int) -> Floats:
