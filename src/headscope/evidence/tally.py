@@ -246,6 +246,7 @@ class Mean:
         self.tally = Tally(layout, groups, heads)
         self.baseline = Tally(layout, groups, heads=1) if baseline else None
         self.by_text: list[tuple[int, Sequence[object], NDArray[np.float32]]] | None = None
+        self._shown: Callable[[Any], bool] | None = None
 
     def keep_texts(self, shown: Callable[[Any], bool]) -> None:
         """Keep the means of texts that can be shown from now on, to choose examples by.
@@ -268,16 +269,16 @@ class Mean:
         place, buckets = self.layout.number(seen.site), seen.view.buckets
         counts = counts.flatten(2)
         self.tally.add(place, sums.flatten(2), counts, buckets)
-        if self.by_text is not None:
-            self._keep_texts(place, seen.view.pieces, sums.flatten(2), counts)
+        self._keep_texts(place, seen.view, sums.flatten(2), counts)
         if self.baseline is not None and uniform is not None:
             self.baseline.add(place, uniform.flatten(2), counts, buckets)
 
-    def _keep_texts(
-        self, place: int, pieces: Sequence[object], sums: Tensor, counts: Tensor
-    ) -> None:
+    def _keep_texts(self, place: int, view: _View, sums: Tensor, counts: Tensor) -> None:
+        if self.by_text is None or self._shown is None:
+            return
+        pieces = view.pieces
         rows = [row for row, text in enumerate(pieces) if self._shown(text)]
-        if not rows or self.by_text is None:
+        if not rows:
             return
         own, counted = (sums, counts) if len(rows) == len(pieces) else (sums[rows], counts[rows])
         means = (own / counted).masked_fill_(counted == 0, float("nan"))
@@ -290,5 +291,5 @@ class Mean:
         part.layout = self.layout
         part.tally = self.tally.part(groups)
         part.baseline = None if self.baseline is None else self.baseline.part(groups)
-        part.by_text = None
+        part.by_text, part._shown = None, None
         return part
