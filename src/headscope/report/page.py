@@ -44,16 +44,19 @@ def write_report(results: list[RunResults], path: Path) -> Path:
 
 def sections_of(results: list[RunResults]) -> list[Section]:
     """The sections of some runs, of those that belong together, and what matters by all."""
+    return _sections(telling_views(results), results)
+
+
+def _sections(shown: list[CorpusView], results: list[RunResults]) -> list[Section]:
     load_sections()
     made = [section for make in run_sections.functions for section in make(results)]
-    return [*what_matters(telling_views(results), results), *made]
+    return [*what_matters(shown, results), *made]
 
 
 def render(results: list[RunResults]) -> str:
     """The page of some runs: what the heads of each model do, then what experiments say."""
-    load_sections()
-    payload, experiments = Payload(), sections_of(results)
-    shown = telling_views(results)
+    payload, shown = Payload(), telling_views(results)
+    experiments = _sections(shown, results)
     parts = [_view_part(number, view, results, payload) for number, view in enumerate(shown)]
     leading = [one.finding for one in experiments if one.leads and len(results) == 1]
     for view in payload.views if leading else []:
