@@ -102,6 +102,7 @@ def _section(view: CorpusView, measures: list[HeadNumbers]) -> Section:
             )
         ],
         finding=_finding(view, measures, ranks, sure),
+        on_overview=True,
         menu="What matters",
         count=f"{len(sure)} of {len(heads)}",
     )

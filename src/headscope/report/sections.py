@@ -56,6 +56,7 @@ class Section:
         finding: what it found, in a sentence without a full stop: the heading of its page.
         below: sections within it.
         glance: a small picture of the finding; a section that has one stands on the first screen.
+        on_overview: whether it stands on the first screen without one.
         menu: its name in the menu, where the title is long.
         count: a number that stands beside its name in the menu.
         leads: whether a run is made to find this out: the headline of a page of that run alone.
@@ -69,6 +70,7 @@ class Section:
     below: list[Section] = field(default_factory=list)
     finding: str = ""
     glance: Glance | None = None
+    on_overview: bool = False
     menu: str = ""
     count: str = ""
     leads: bool = False
