@@ -141,7 +141,7 @@ def relations(results: RunResults, corpus: str, weights: str, analysis: str) -> 
 @analysis_section("dependencies")
 def dependencies_section(view: CorpusView) -> Section | None:
     """The relations of a treebank."""
-    return make_section(view, "dependencies")
+    return make_section(view, "dependencies", menu="Relations")
 
 
 @analysis_section("links")
@@ -150,7 +150,7 @@ def links_section(view: CorpusView) -> Section | None:
     return make_section(view, "links")
 
 
-def make_section(view: CorpusView, analysis: str) -> Section:
+def make_section(view: CorpusView, analysis: str, menu: str = "") -> Section:
     """The section of one of the analyses of linked words."""
     rows = relations(view.results, view.corpus, view.weights, analysis)
     if not rows:
@@ -194,7 +194,7 @@ def make_section(view: CorpusView, analysis: str) -> Section:
         ],
         finding=_finding(sure, len(named)),
         glance=_strip(named),
-        menu="Relations" if analysis == "dependencies" else "",
+        menu=menu,
         count=f"{len(sure)} of {len(named)}",
     )
 
