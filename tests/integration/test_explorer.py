@@ -16,7 +16,7 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from fastapi.testclient import TestClient
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
@@ -29,7 +29,6 @@ from headscope.explorer.server import MOST, Explored, make_app
 from headscope.model import Model, Top, disable, wrap
 from headscope.tasks.translation import translate
 from headscope.testing import tiny_tokenizer
-from tests.browser import installed
 from tests.families import family_network
 
 TEXT = "The new vaccine is not safe for young children."
@@ -37,7 +36,6 @@ OTHER = "The new vaccine is safe for young children."
 PORT = 8123
 HOST = {"host": f"127.0.0.1:{PORT}", "origin": f"http://127.0.0.1:{PORT}"}
 HOSTILE = "<script>window.hacked=1</script>"
-FLAGS = ["--no-sandbox", "--disable-gpu"]
 
 
 def client_of(model: Model, top: Top = Top.NONE) -> TestClient:
@@ -204,14 +202,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def page() -> Iterator[Page]:
-    path = installed()
-    if path is None:
-        pytest.skip("no browser could be found or installed (see tests/browser.py)")
-    with sync_playwright() as play:
-        launched = play.chromium.launch(executable_path=path, args=FLAGS)
-        yield launched.new_page(viewport={"width": 1280, "height": 900})
-        launched.close()
+def page(browser: Browser) -> Iterator[Page]:
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    yield opened
+    opened.close()
 
 
 def test_in_a_browser(page: Page, address: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import altair as alt
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from headscope._util.progress import NoProgress
 from headscope.corpus import read
@@ -21,7 +21,6 @@ from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
 from headscope.runs import RunResults
-from tests.browser import installed
 
 NOTEBOOK = """
 import marimo
@@ -36,7 +35,6 @@ def _():
 if __name__ == "__main__":
     app.run()
 """
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 PATIENCE = 60.0
 
 
@@ -84,30 +82,23 @@ def _when_ready(address: str) -> str:
     raise AssertionError(f"marimo does not answer after {PATIENCE:.0f} s")
 
 
-def test_a_run_shows_itself(address: str) -> None:
-    path = installed()
-    if path is None:
-        pytest.skip("no browser could be found or installed (see tests/browser.py)")
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        errors, requests = list[str](), list[str]()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(address)
-        page.locator(".board .cell").first.wait_for(timeout=1000 * PATIENCE)
-        assert page.locator(".board .cell").count() == 72
-        page.locator('.board .cell[data-head="L0.H2"]').click()
-        page.locator(".head-page figure.arcs path.right").first.wait_for()
-        assert page.locator(".head-page h1").inner_text().startswith("L0.H2 looks at the token")
-        page.locator(".crumbs a", has_text="All heads").click()
-        assert page.locator(".board .cell").count() == 72
-        elsewhere = [
-            url for url in requests if not url.startswith((address, "ws", "data:", "blob:"))
-        ]
-        assert elsewhere == []
-        assert errors == []
-        browser.close()
+def test_a_run_shows_itself(browser: Browser, address: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    errors, requests = list[str](), list[str]()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(address)
+    page.locator(".board .cell").first.wait_for(timeout=1000 * PATIENCE)
+    assert page.locator(".board .cell").count() == 72
+    page.locator('.board .cell[data-head="L0.H2"]').click()
+    page.locator(".head-page figure.arcs path.right").first.wait_for()
+    assert page.locator(".head-page h1").inner_text().startswith("L0.H2 looks at the token")
+    page.locator(".crumbs a", has_text="All heads").click()
+    assert page.locator(".board .cell").count() == 72
+    elsewhere = [url for url in requests if not url.startswith((address, "ws", "data:", "blob:"))]
+    assert elsewhere == []
+    assert errors == []
+    page.close()
 
 
 def test_charts_of_a_number_and_of_a_head_can_be_changed(folder: Path) -> None:

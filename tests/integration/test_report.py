@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +15,7 @@ import tokenizers as tk
 import vl_convert
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from rich.console import Console
 from transformers import BertConfig, PreTrainedTokenizerFast
 
@@ -43,7 +42,6 @@ from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 from headscope.tasks import task
 from headscope.testing import SIZES, tiny_network, tiny_tokenizer
-from tests.browser import installed
 from tests.tiny import network
 from tests.unit.examples import corpus_of
 
@@ -57,18 +55,6 @@ DRAWN = """() => {
 }"""
 SERIOUS = ("serious", "critical")
 PLACE = ("tour", "trained", "dependencies")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = installed()
-    if path is None:
-        pytest.skip("no browser could be found or installed (see tests/browser.py)")
-    with sync_playwright() as play:
-        launched = play.chromium.launch(executable_path=path, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 def hostile_model() -> Model:
