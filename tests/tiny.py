@@ -25,20 +25,35 @@ from headscope.testing import SIZES, VOCABULARY, tiny_network, tiny_tokenizer
 
 SMALL = dict(SIZES)
 DISTIL: dict[str, Any] = {
-    "vocab_size": len(VOCABULARY), "dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48,
-    "max_position_embeddings": 64, "initializer_range": 0.4,
-}  # fmt: skip
+    "vocab_size": len(VOCABULARY),
+    "dim": 32,
+    "n_layers": 3,
+    "n_heads": 4,
+    "hidden_dim": 48,
+    "max_position_embeddings": 64,
+    "initializer_range": 0.4,
+}
 GPT: dict[str, Any] = {
-    "vocab_size": len(VOCABULARY), "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 64,
-    "initializer_range": 0.4, "bos_token_id": 2, "eos_token_id": 3,
-}  # fmt: skip
+    "vocab_size": len(VOCABULARY),
+    "n_embd": 32,
+    "n_layer": 3,
+    "n_head": 4,
+    "n_positions": 64,
+    "initializer_range": 0.4,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+}
 
 WINDOW: dict[str, Any] = {
-    "local_attention": 8, "global_attn_every_n_layers": 3, "pad_token_id": 0,
-}  # fmt: skip
+    "local_attention": 8,
+    "global_attn_every_n_layers": 3,
+    "pad_token_id": 0,
+}
 DISENTANGLED: dict[str, Any] = {
-    "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 8,
-}  # fmt: skip
+    "relative_attention": True,
+    "pos_att_type": ["c2p", "p2c"],
+    "position_buckets": 8,
+}
 
 CONFIGS = {
     "bert": BertConfig(**SMALL),

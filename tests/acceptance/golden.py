@@ -62,11 +62,15 @@ CARDS = ("L0.H2", "L2.H8", "L4.H8")
 GRID = 2.0**24
 """Golden numbers are multiples of 1 / GRID: 3e-8 is far below what is compared, and they pack."""
 MOVIES = [
-    ("A warm and funny film.", "good"), ("It drags on and on.", "bad"),
-    ("I loved every minute of it.", "good"), ("Dull.", "bad"),
-    ("The actors deserve better.", "bad"), ("Go and see it!", "good"),
-    ("Two hours that I will not get back.", "bad"), ("A small masterpiece.", "good"),
-]  # fmt: skip
+    ("A warm and funny film.", "good"),
+    ("It drags on and on.", "bad"),
+    ("I loved every minute of it.", "good"),
+    ("Dull.", "bad"),
+    ("The actors deserve better.", "bad"),
+    ("Go and see it!", "good"),
+    ("Two hours that I will not get back.", "bad"),
+    ("A small masterpiece.", "good"),
+]
 
 
 @dataclass

@@ -79,8 +79,12 @@ def test_the_card_tells_what_was_removed_and_what_it_costs(folder: Path) -> None
     assert "50% of the heads removed (36 of 72 are left)" in card
     row = record["pruned"]["test"][0]
     assert f"{row['delta']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]" in card
-    listed = [f"{line[2:].split(':')[0]}.{head}" for line in card.splitlines()
-              if line.startswith("- L") for head in line.split(": ")[1].split(", ")]  # fmt: skip
+    listed = [
+        f"{line[2:].split(':')[0]}.{head}"
+        for line in card.splitlines()
+        if line.startswith("- L")
+        for head in line.split(": ")[1].split(", ")
+    ]
     assert listed == record["pruned"]["removed"]
     assert str(folder) not in card
 
@@ -101,8 +105,9 @@ def test_the_onnx_file_gives_the_same(folder: Path) -> None:
 def test_the_same_command_finds_it_done(folder: Path) -> None:
     before = (folder / "model.safetensors").stat().st_mtime_ns
     choice, test = two_parts("tour", limit=FEW)
-    again = hs.prune(load("minilm"), test, choose=choice, keep=0.5, beside=(), out=folder,
-                     progress=NoProgress())  # fmt: skip
+    again = hs.prune(
+        load("minilm"), test, choose=choice, keep=0.5, beside=(), out=folder, progress=NoProgress()
+    )
     assert again.record.status == "complete"
     assert (folder / "model.safetensors").stat().st_mtime_ns == before
     named, given = choice_and_test("tour", None), two_parts("tour")

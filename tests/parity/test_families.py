@@ -225,9 +225,15 @@ def test_layers_that_differ_in_heads_are_pruned_and_gated(
 ) -> None:
     model, task = family_model(family), hs.task("tour", limit=24)
     results = hs.prune(
-        model, task, keep=0.5, how=how, beside=(), onnx=False, out=tmp_path / "smaller",
+        model,
+        task,
+        keep=0.5,
+        how=how,
+        beside=(),
+        onnx=False,
+        out=tmp_path / "smaller",
         progress=NoProgress(),
-    )  # fmt: skip
+    )
     removed = results.record.summary["pruned"]["removed"]
     assert len(removed) == sum(model.head_counts) // 2
     assert results.record.summary["pruned"]["difference"] < 1e-4

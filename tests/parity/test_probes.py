@@ -48,13 +48,28 @@ from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
 TREES = [
-    Example("1", words=("ab", "cd", "kaka", "."), heads=(1, -1, 1, 1),
-            relations=("det", "root", "obj", "punct"), document="a"),
-    Example("2", words=("kaka", "lele", "fa"), heads=(1, 2, -1),
-            relations=("nsubj", "obj", "root"), document="b"),
-    Example("3", words=("dededede", "ab", ",", "ga", "ha", "ab"), heads=(-1, 0, 1, 5, 5, 0),
-            relations=("root", "obj", "punct", "det", "amod", "obj"), document="c"),
-]  # fmt: skip
+    Example(
+        "1",
+        words=("ab", "cd", "kaka", "."),
+        heads=(1, -1, 1, 1),
+        relations=("det", "root", "obj", "punct"),
+        document="a",
+    ),
+    Example(
+        "2",
+        words=("kaka", "lele", "fa"),
+        heads=(1, 2, -1),
+        relations=("nsubj", "obj", "root"),
+        document="b",
+    ),
+    Example(
+        "3",
+        words=("dededede", "ab", ",", "ga", "ha", "ab"),
+        heads=(-1, 0, 1, 5, 5, 0),
+        relations=("root", "obj", "punct", "det", "amod", "obj"),
+        document="c",
+    ),
+]
 
 
 def part_of(
@@ -300,9 +315,14 @@ def test_a_probe_learns_what_attention_shows(minilm: Model) -> None:
             mine.fill_diagonal_(-1)
             heads = tuple(mine.argmax(1).tolist())
             made.append(
-                Example(one.pieces.example.id, words=one.words, heads=heads,
-                        relations=("dep",) * len(heads), document=one.unit)
-            )  # fmt: skip
+                Example(
+                    one.pieces.example.id,
+                    words=one.words,
+                    heads=heads,
+                    relations=("dep",) * len(heads),
+                    document=one.unit,
+                )
+            )
     part = part_of(minilm, made)
     (found,) = train("attention", (part, part), dependencies, [(ProbeHyperparameters(0.5), 0)])
     assert found.score > 0.9
