@@ -65,6 +65,7 @@ def check_families(names: list[str], jobs: int) -> list[Findings]:
 
 def _prepare() -> None:
     torch.set_num_threads(1)
+    # 200 tiny random networks warn of sizes and settings that no real model has
     warnings.filterwarnings("ignore")
     transformers.logging.set_verbosity_error()
 

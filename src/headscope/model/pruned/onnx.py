@@ -143,6 +143,8 @@ def quiet_exporter() -> Iterator[None]:
     logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            # what the exporter warns of, its own deprecations and tracing, no user can change, and
+            # whether the exported file is right is tested by its output
             warnings.simplefilter("ignore")
             yield
     finally:
