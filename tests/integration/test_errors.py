@@ -14,6 +14,7 @@ from transformers import BertConfig, BertModel, MambaConfig, MambaModel
 
 from headscope.model import bundled
 from headscope.testing import tiny_tokenizer
+from tests.pages import page_views
 from tests.tiny import SMALL
 
 Run = Callable[..., tuple[int, str, str]]
@@ -54,7 +55,10 @@ def test_the_command_works_at_all(run: Run, model: Path, corpus: Path, tmp_path:
     page = tmp_path / "both.html"
     code, out, _ = run("report", tmp_path / "run", "-o", page, "--csv", tmp_path / "all.csv")
     assert code == 0
-    assert page.stat().st_size > 150_000
+    (view,) = page_views(page.read_text(encoding="utf-8"))
+    assert len(view["heads"]) == 12
+    assert {number["section"] for number in view["numbers"]} >= {"view-0-focus", "view-0-patterns"}
+    assert all(len(number["cells"]) == 12 for number in view["numbers"])
     code, out, _ = run("doctor", "--json")
     assert code == 0
     assert '"analyses"' in out

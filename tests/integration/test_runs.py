@@ -27,6 +27,7 @@ from headscope.report.page import render
 from headscope.runs import FORMAT, ModelRecord, RunFolder, Study, run
 from tests.commands import Command
 from tests.integration.test_scan import letters
+from tests.pages import page_views
 from tests.tiny import tiny
 from tests.unit.examples import corpus_of
 
@@ -314,7 +315,10 @@ def test_a_folder_of_format_7_stays_readable(finished: Path, tmp_path: Path) -> 
         assert repr(old.best("focus", statistic=statistic)) == repr(best)
     assert repr(old) == repr(new) != ""
     assert render([old]) == render([new])
-    assert old.report(tmp_path / "old.html").stat().st_size > 100_000
+    page = old.report(tmp_path / "old.html").read_text(encoding="utf-8")
+    (view,) = page_views(page)
+    assert {number["section"] for number in view["numbers"]} >= {"view-0-focus", "view-0-distances"}
+    assert all(len(number["cells"]) == len(view["heads"]) == 12 for number in view["numbers"])
 
 
 def test_what_a_killed_process_leaves_is_no_hindrance(tmp_path: Path) -> None:
