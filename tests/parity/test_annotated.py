@@ -299,3 +299,55 @@ def test_annotation_equals_the_reference_on_minilm(minilm: Model) -> None:
             amount, count = totals[what, *row.place]
             if row.n == count:  # pooled groups have more
                 assert row.value == pytest.approx(amount / count, abs=1e-9), what
+
+
+def test_head_row_asks_a_word_once_for_each_relation_of_its_dependents() -> None:
+    """Two determiners of one noun are one case, either of which is right; `all` adds relations up,
+    and no head can answer more of its questions than there are words with dependents.
+    """
+    tree = Example(
+        "1",
+        words=("ab", "cd", "kaka", "lele", "ab", "fa", "."),
+        heads=(2, 2, 3, -1, 5, 3, 3),
+        relations=("det", "det", "nsubj", "root", "det", "obj", "punct"),
+    )
+    examples = [replace(tree, id=str(number)) for number in range(12)]
+    model = tiny("bert")
+    results = scan(
+        model,
+        corpus_of(examples),
+        only=["dependencies"],
+        settings=Settings(min_count=1),
+        progress=NoProgress(),
+    )
+    rows = [row for row in results.rows(HEADS, statistic="accuracy") if row.head is not None]
+    n = {(row.group, row.direction): row.n / 12 for row in rows}
+    assert (n["det", "row"], n["det", "column"], n["det", "head-row"]) == (3, 3, 2)
+    assert (n["all", "row"], n["all", "head-row"]) == (5, 4)  # of kaka, fa; twice of lele
+    assert (
+        max(row.value for row in rows if (row.group, row.direction) == ("all", "head-row")) <= 3 / 4
+    )
+    (text,) = texts(model, [tree])
+    known = Annotated(text, tree)
+    around = slow.asked(known, trees(tree))[True]
+    assert around[2, "det"] == {0, 1}
+    assert [word for word, label in around if label != "punct"] == [2, 5, 3, 3]
+    totals: Totals = defaultdict(lambda: [0.0, 0.0])
+    pairs = slow.linking("dependencies", [(known, trees(tree))], "mean")
+    collect((item for item, _ in pairs), totals)
+    pool(totals)
+    for row in rows:
+        hits, count = totals[("dependencies", "accuracy", row.group, row.direction), *row.place]
+        assert (row.value, row.n) == (pytest.approx(hits / count), 12 * count)
+
+
+def test_the_tour_has_the_questions_that_the_docs_say() -> None:
+    """docs/evidence.md: 1,653 questions of head-row, asked of 715 words."""
+    asked = {
+        (example.id, head, relation)
+        for example in read("tour")
+        for head, relation in zip(example.heads, example.relations, strict=True)
+        if head >= 0 and relation != "punct"
+    }
+    words = {(text, head) for text, head, _ in asked}
+    assert (len(asked), len(words)) == (1653, 715)

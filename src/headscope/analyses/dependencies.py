@@ -52,10 +52,12 @@ class Dependencies(Linking):
 
     Over words, specials and the word itself left out. Row: whom the dependent looks at; column:
     who looks at the dependent; head-row: whether the syntactic head looks at one of its
-    dependents of that relation. A relation includes its subtypes. All: every word but
-    punctuation and roots, which is the unlabelled attachment score. The test compares with what
-    the head's choices would score if relations kept their offsets but not their places; a head
-    10 points above the best fixed offset is called syntactic (Voita and others).
+    dependents of that relation, asked once of every word that has any. A relation includes its
+    subtypes. All: every word but punctuation and roots, which is the unlabelled attachment score;
+    in head-row all questions of all relations, of which a head can answer one for every word. The
+    test compares with what the head's choices would score if relations kept their offsets but not
+    their places; a head 10 points above the best fixed offset is called syntactic (Voita and
+    others).
     """
 
     options_type = DependencyOptions

@@ -25,9 +25,9 @@ class Links(Linking):
     aligned words, arguments, mapped atoms. The baseline is the best fixed offset of the label.
 
     Over words, specials and the word itself left out. Row: whom the source looks at; column: who
-    looks at the source; head-row: whether the target looks at one of its sources. The test
-    compares with what the head's choices would score if links kept their offsets but not their
-    places.
+    looks at the source; head-row: whether the target looks at one of its sources, asked once of a
+    target for each label. The test compares with what the head's choices would score if links kept
+    their offsets but not their places.
     """
 
     page = "headscope.analyses._linking.section"
