@@ -76,17 +76,19 @@ def tuned(bench: Workbench, name: str, start: Start = Start.PRETRAINED) -> Tuned
         return TunedModel(training.folder, training.run())
 
 
-def glue_part(bench: Workbench, name: str, part: str) -> Trainable:
+def glue_part(bench: Workbench, name: str, part: str, *, at_most: int | None = None) -> Trainable:
     """The training or the development part of a task of GLUE, as far as it is there.
 
     Args:
         name: of the task, such as `mrpc`; part: `train` or `dev`.
+        at_most: only the first examples, this many.
     """
     from headscope.corpus.readers.glue import glue_file
     from headscope.experiments.finetuning.compute import trainable
     from headscope.tasks import task
 
-    folder, limit = Path(bench.inputs.source(GLUE)), bench.inputs.limit
+    folder = Path(bench.inputs.source(GLUE))
+    limit = min(filter(None, (bench.inputs.limit, at_most)), default=None)
     for file in filter(None, (part, SAMPLES.get((name, part)))):
         try:
             glue_file(name, file, folder)
