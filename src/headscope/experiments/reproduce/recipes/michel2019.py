@@ -243,8 +243,7 @@ def share_of_head(model: Model) -> float:
         for name, parameter in model.network.named_parameters()
         if parameter.shape != smaller[name].shape
     ]
-    before, after = (sum(each) for each in zip(*sizes, strict=True))
-    return 1 - after / before
+    return 1 - sum(after for _, after in sizes) / sum(before for before, _ in sizes)
 
 
 def read(model: Model, inputs: dict[str, Tensor]) -> None:
