@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -100,13 +101,10 @@ class Importance(CaseExperiment):
     def rows(self) -> list[ImportanceRow]:
         """One row a head: its importance, its share of its layer, its rank and how sure that is."""
         layers, heads = self.model.layers, self.model.heads
-        drawn = Resamples([case.example.unit for case in self.cases], seed=self.seed).weights
-        means = drawn @ self.sizes / drawn.sum(1, keepdims=True)
+        units = [case.example.unit for case in self.cases]
+        bounds, around = resampled(self.sizes, units, self.seed, self._compared)
         value = self.sizes.mean(0)
-        ranks = ranked(self._compared(means))
         rank = ranked(self._compared(value[None]))[0]
-        bounds = np.quantile(means, [0.025, 0.975], axis=0)
-        around = np.quantile(ranks, [0.025, 0.975], axis=0)
         normal = normalised(value[None], layers)[0]
         named = [self.model.named(layer) for layer in range(layers)]
         return [
@@ -143,6 +141,22 @@ class Importance(CaseExperiment):
             one, other = (self._compared(part)[0] for part in parts)
             correlations.append(stats.spearmanr(one, other).statistic)
         return float(np.mean(correlations))
+
+
+def resampled(
+    sizes: Floats, units: Sequence[str], seed: int, compared: Callable[[Floats], Floats]
+) -> tuple[Floats, Floats]:
+    """95% of the means, and of the ranks, when documents are drawn anew: (low or high, head) each.
+
+    Args:
+        sizes: (case, head)
+        units: the documents of the cases.
+        compared: of (resample, head) means, the numbers by which heads are ranked.
+    """
+    drawn = Resamples(units, seed=seed).weights
+    means = drawn @ sizes / drawn.sum(1, keepdims=True)
+    ranks = ranked(compared(means))
+    return np.quantile(means, [0.025, 0.975], axis=0), np.quantile(ranks, [0.025, 0.975], axis=0)
 
 
 def statistic(sizes: Floats, buckets: list[int], layout: Layout) -> Statistic:
