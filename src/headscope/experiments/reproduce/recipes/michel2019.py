@@ -45,6 +45,11 @@ Heads = list[tuple[int, int]]
 """(layer, head) pairs, the first to go first."""
 
 
+def length(model: Model) -> int:
+    """Pieces of a text that a model reads."""
+    return min(LENGTH, model.max_length)
+
+
 @recipe(PAPER, "mnli", GLUE)
 def mnli(bench: Workbench) -> Quantities:
     """Figure 3b, pruned by importance."""
@@ -83,7 +88,7 @@ def pruning_curve(bench: Workbench, name: str) -> Quantities:
         model,
         glue_part(bench, name, "train"),
         gradients=False,
-        max_length=LENGTH,
+        max_length=length(model),
     )
     rows = measured.rows(IMPORTANCE)
     order = [(row.layer, row.head) for row in sorted(rows, key=lambda each: each.normalised)]
@@ -101,7 +106,7 @@ def scores_without(model: Model, task: Task, order: Heads) -> dict[int, tuple[Sc
     """By per cent of the heads that are off, the task's first metric and its paired difference
     from that of the intact model.
     """
-    cases = task.cases(model, task.examples, LENGTH)
+    cases = task.cases(model, task.examples, length(model))
     gold = np.array([case.gold for case in cases])
     resamples = Resamples([case.example.unit for case in cases])
     intact = task.predict(model, cases, BUDGET)
@@ -155,7 +160,7 @@ def heads_off(
 ) -> dict[tuple[int, int], AblationRow]:
     """By layer and head the first metric without the head."""
     results: RunResults = bench.run(
-        f"{name}-ablation", ablate, model, task, how="zero", max_length=LENGTH
+        f"{name}-ablation", ablate, model, task, how="zero", max_length=length(model)
     )
     rows = results.rows(ABLATION, unit="head", metric=task.metrics[0].name)
     return dict(zip(model.places, rows, strict=True))
@@ -201,7 +206,7 @@ def one_kept(bench: Workbench, name: str, model: Model, task: Task) -> dict[int,
         for kept in range(model.heads)
     }
     results: RunResults = bench.run(
-        name, ablate, model, task, heads=list(sets.values()), how="zero", max_length=LENGTH
+        name, ablate, model, task, heads=list(sets.values()), how="zero", max_length=length(model)
     )
     by_name = {row.name: row for row in results.rows(ABLATION, metric=task.metrics[0].name)}
     return {
@@ -221,7 +226,7 @@ def speed(bench: Workbench) -> Quantities:
 
     model = bench.model
     half = remove(model, [place for place in model.places if place[1] % 2])
-    texts = model.encode(glue_part(bench, "mnli", "dev").examples[: max(BATCHES)], LENGTH)
+    texts = model.encode(glue_part(bench, "mnli", "dev").examples[: max(BATCHES)], length(model))
     found: Quantities = {}
     for size in BATCHES:
         if size <= len(texts):
