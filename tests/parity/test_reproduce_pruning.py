@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from headscope.experiments.reproduce.recipes.michel2019 import (
     share_of_head,
 )
 from headscope.experiments.reproduce.tuning import glue_part, tuned
-from headscope.experiments.reproduce.workbench import Workbench
+from headscope.experiments.reproduce.workbench import Recomputed, Workbench
 from headscope.model import Model, disable, load
 from headscope.tasks import Task
 from tests.tiny import tiny
@@ -141,3 +142,14 @@ def test_curves_are_of_the_heads_that_went_first(model: Model, dev: Task) -> Non
 
 def test_a_head_is_as_many_parameters_as_there_are_heads(model: Model) -> None:
     assert share_of_head(model) == pytest.approx(1 / model.heads)
+
+
+def test_a_model_that_has_learned_nothing_is_set_apart(bench: Workbench) -> None:
+    trained = tuned(bench, "mrpc")
+    (first, *others) = trained.record.trained
+    found = {"accuracy": Recomputed(first.value)}
+    for value, apart in ((0.6, True), (0.9, False)):
+        score = replace(first, value=value, nothing=0.55, error=0.05)
+        judged = replace(trained, record=trained.record.completed([score, *others])).judged(found)
+        assert bool(judged["accuracy"].apart) is apart
+        assert judged["accuracy"].value == first.value

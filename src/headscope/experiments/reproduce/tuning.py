@@ -6,20 +6,21 @@ batches of 32 examples, learning rate 2e-5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headscope.errors import InputError
 from headscope.experiments.finetuning.hyperparameters import Hyperparameters, Start
 from headscope.experiments.reproduce.inputs import CannotReproduceError
-from headscope.experiments.reproduce.workbench import RUNS, Workbench
+from headscope.experiments.reproduce.workbench import RUNS, Quantities, Workbench
 
 if TYPE_CHECKING:
     from headscope.experiments.finetuning.compute import Trainable
     from headscope.experiments.finetuning.tables import TrainingRecord
     from headscope.model import Model
 
+GUESSES = "the model that was fine-tuned here does no better than guessing the commonest class"
 GLUE = "glue"
 """The input: the folder with the TSV files of GLUE."""
 SAMPLES = {
@@ -48,6 +49,17 @@ class TunedModel:
         from headscope.model import Top, load
 
         return load(self.folder, top=Top.CLASSIFIER)
+
+    def judged(self, found: Quantities) -> Quantities:
+        """Numbers of this model, set apart where it has learned nothing: its first metric is
+        within two standard errors of always guessing the commonest class.
+        """
+        score = self.record.trained[0]
+        if score.nothing is None:
+            return found
+        if (score.value - score.nothing) * score.better >= 2 * score.error:
+            return found
+        return {name: replace(number, apart=GUESSES) for name, number in found.items()}
 
 
 def tuned(bench: Workbench, name: str, start: Start = Start.PRETRAINED) -> TunedModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -81,7 +82,8 @@ def pruning_curve(bench: Workbench, name: str) -> Quantities:
     layer's. Heads go without noticeable loss as long as the interval of the difference from the
     intact model reaches 0.
     """
-    model, task = tuned(bench, name).load(), glue_part(bench, name, "dev")
+    trained, task = tuned(bench, name), glue_part(bench, name, "dev")
+    model = trained.load()
     measured = bench.run(
         f"{name}-importance",
         importance,
@@ -99,7 +101,8 @@ def pruning_curve(bench: Workbench, name: str) -> Quantities:
             break
         unnoticed = percent
     found = {f"pruned {percent}": _of_score(score) for percent, (score, _) in curve.items()}
-    return found | {"unnoticed": Recomputed(float(unnoticed), n=len(task.examples))}
+    found["unnoticed"] = Recomputed(float(unnoticed), n=len(task.examples))
+    return trained.judged(found)
 
 
 def scores_without(model: Model, task: Task, order: Heads) -> dict[int, tuple[Score, Effect]]:
@@ -125,26 +128,29 @@ def _of_score(score: Score) -> Recomputed:
 
 @recipe(PAPER, "cola and mrpc", GLUE)
 def cola_and_mrpc(bench: Workbench) -> Quantities:
-    """Appendix B: how many heads go unnoticed in either of the two tasks."""
+    """Appendix B: how many heads go unnoticed in both tasks."""
     both = [pruning_curve(bench, name)["unnoticed"] for name in ("cola", "mrpc")]
-    return {"unnoticed": min(both, key=lambda each: each.value or 0.0)}
+    fewer = min(both, key=lambda each: each.value or 0.0)
+    return {"unnoticed": replace(fewer, apart=both[0].apart or both[1].apart)}
 
 
 @recipe(PAPER, "one head off", GLUE)
 def one_head_off(bench: Workbench) -> Quantities:
     """Figures 2b and 3b: accuracy without each head, and pruning in the order of these."""
-    model, task = tuned(bench, "mnli").load(), glue_part(bench, "mnli", "dev")
+    trained, task = tuned(bench, "mnli"), glue_part(bench, "mnli", "dev")
+    model = trained.load()
     rows = heads_off(bench, "mnli", model, task)
     curve = scores_without(model, task, sorted(rows, key=lambda head: -rows[head].value))
     oracle = {f"oracle {percent}": _of_score(score) for percent, (score, _) in curve.items()}
-    return _without_each(rows) | oracle
+    return trained.judged(_without_each(rows) | oracle)
 
 
 @recipe(PAPER, "mismatched", GLUE)
 def mismatched(bench: Workbench) -> Quantities:
     """Figure 2b: the same on the mismatched part, and how the two go together over heads."""
     other = glue_part(bench, "mnli-mm", "dev")
-    model = tuned(bench, "mnli").load()
+    trained = tuned(bench, "mnli")
+    model = trained.load()
     matched = heads_off(bench, "mnli", model, glue_part(bench, "mnli", "dev"))
     rows = heads_off(bench, "mnli-mm", model, other)
     values = np.array([[matched[head].value, rows[head].value] for head in rows]).T
@@ -152,7 +158,7 @@ def mismatched(bench: Workbench) -> Quantities:
     low, high = np.quantile([np.corrcoef(values[:, some])[0, 1] for some in drawn], LEVEL)
     value = float(np.corrcoef(values)[0, 1])
     together = Recomputed(value, float(low), float(high), len(rows))
-    return _without_each(rows) | {"Pearson": together}
+    return trained.judged(_without_each(rows) | {"Pearson": together})
 
 
 def heads_off(
@@ -179,7 +185,8 @@ def _without_each(rows: dict[tuple[int, int], AblationRow]) -> Quantities:
 @recipe(PAPER, "one head kept", GLUE)
 def one_head_kept(bench: Workbench) -> Quantities:
     """Tables 3 and 6: accuracy with one head of a layer, the best, or one chosen elsewhere."""
-    model, task = tuned(bench, "mnli").load(), glue_part(bench, "mnli", "dev")
+    trained, task = tuned(bench, "mnli"), glue_part(bench, "mnli", "dev")
+    model = trained.load()
     train = glue_part(bench, "mnli", "train", at_most=CHOSEN_ON)
     tested = one_kept(bench, "mnli-kept", model, task)
     chosen = one_kept(bench, "mnli-kept-train", model, train)
@@ -192,7 +199,8 @@ def one_head_kept(bench: Workbench) -> Quantities:
             found[f"layer {layer + 1}, {name}"] = _percent(row.delta, row.low, row.high, row.n)
         changed += elsewhere.p < SIGNIFICANT
     unchanged = PERCENT * (1 - changed / len(tested))
-    return found | {"layers unchanged": Recomputed(unchanged, n=len(tested))}
+    found["layers unchanged"] = Recomputed(unchanged, n=len(tested))
+    return trained.judged(found)
 
 
 def one_kept(bench: Workbench, name: str, model: Model, task: Task) -> dict[int, list[AblationRow]]:
