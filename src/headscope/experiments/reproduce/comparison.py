@@ -43,7 +43,7 @@ def compare(
         published=f"{number.bound} {plain(number.value)}".strip(),
         printed=None if isinstance(number.value, str) else number.value,
         drawn=number.drawn,
-        ours=None if ours is None else ours.label or plain(ours.value),
+        ours=None if ours is None else ours.label or plain(ours.value, number.unit),
         value=None if ours is None else ours.value,
         low=None if ours is None else ours.low,
         high=None if ours is None else ours.high,

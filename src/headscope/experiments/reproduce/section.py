@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,10 +15,19 @@ from headscope.experiments.reproduce.tables import (
     counts_in_words,
     reasons,
 )
+from headscope.report.drawings import COLOURS
 from headscope.report.sections import Cell, Section, run_sections
-from headscope.report.small_plots import Interval, with_common_axis
+from headscope.report.small_plots import Interval, Shares, with_common_axis
 from headscope.runs import RunResults
 
+NOT_COMPUTED = "not computed"
+FATES = {
+    Verdict.AGREES: COLOURS[0],
+    Verdict.DIFFERS: COLOURS[1],
+    Verdict.CANNOT: "#b3b1ab",
+    NOT_COMPUTED: "#e2e0da",
+}
+"""What may become of a printed number, with the colours of the picture."""
 COLUMNS = ("number", "of", "published", "ours", "difference", "verdict", "because")
 
 
@@ -35,9 +45,10 @@ def _paper(run: RunResults, rows: list[ReproducedRow]) -> Section:
     model, printed = run.record.study.model.name, [row for row in rows if not row.drawn]
     drawn = [row for row in rows if row.drawn]
     text = [
-        f"Computed with {model}; the authors used {' and '.join(summary.paper_models)}. A number "
-        "agrees if the published one lies within our 95% interval, widened by a tolerance that "
-        "was fixed beforehand. In the pictures the tick is the published number, the dot is ours.",
+        f"{summary.title}. Computed with {model}; the authors used "
+        f"{' and '.join(summary.paper_models)}. A number agrees if the published one lies within "
+        "our 95% interval, widened by a tolerance that was fixed beforehand. In the pictures the "
+        "tick is the published number, the dot is ours.",
         f"Of what the paper prints, {counts_in_words(printed)}.",
         *([f"Of what it draws, {counts_in_words(drawn)}."] if drawn else []),
     ]
@@ -48,10 +59,30 @@ def _paper(run: RunResults, rows: list[ReproducedRow]) -> Section:
             *(_table(where, some) for where, some in by_table(rows).items()),
             _how(summary),
         ],
-        finding=f"{summary.title}: of {counts_in_words(printed)}",
+        finding=_finding(summary, printed),
+        glance=_glance(rows),
         menu=summary.paper,
         leads=True,
     )
+
+
+def _finding(summary: ReproductionSummary, printed: list[ReproducedRow]) -> str:
+    authors, verdicts = summary.title.partition(":")[0], Counter(row.verdict for row in printed)
+    agree, compared = verdicts[Verdict.AGREES], verdicts[Verdict.AGREES] + verdicts[Verdict.DIFFERS]
+    return f"{authors}: {agree:,} of {compared:,} printed numbers that can be compared agree"
+
+
+def _glance(rows: list[ReproducedRow]) -> Shares:
+    """What became of the numbers of each table."""
+
+    def fate(row: ReproducedRow) -> str:
+        return row.verdict if row.computed else NOT_COMPUTED
+
+    tables = []
+    for where, some in by_table(rows).items():
+        counts = Counter(fate(row) for row in some)
+        tables.append((where, [counts[name] / len(some) for name in FATES]))
+    return Shares(list(FATES), tables, list(FATES.values()))
 
 
 def _how(summary: ReproductionSummary) -> Section:

@@ -8,6 +8,9 @@ from enum import StrEnum
 
 from headscope.evidence import Int32, Table
 
+POINTS = ("UAS", "points", "BLEU", "BLEU difference")
+"""Units of numbers between 0 and 100."""
+
 
 class Verdict(StrEnum):
     """What a comparison comes to."""
@@ -67,7 +70,7 @@ class ReproducedRow:
         """Our interval in words; empty where there is none."""
         if self.low is None or self.high is None:
             return ""
-        return f"[{plain(self.low)}, {plain(self.high)}]"
+        return f"[{plain(self.low, self.unit)}, {plain(self.high, self.unit)}]"
 
     @property
     def moved(self) -> str:
@@ -75,20 +78,21 @@ class ReproducedRow:
         if self.difference is None:
             return ""
         sign = "+" if self.difference > 0 else ""
-        return f"{sign}{plain(self.difference)}"
+        return f"{sign}{plain(self.difference, self.unit)}"
 
 
-def plain(value: float | str | None) -> str:
-    """A value as it is shown: as many digits as the papers print.
+def plain(value: float | str | None, unit: str = "") -> str:
+    """A value as it is shown: about as many digits as the papers print.
 
-    >>> plain(94.3), plain(3.14159), plain(992.0), plain("8-11")
-    ('94.3', '3.142', '992', '8-11')
+    >>> plain(94.3), plain(3.14159), plain(992.0), plain("8-11"), plain(0.6581, "% of heads")
+    ('94.3', '3.142', '992', '8-11', '0.7')
     """
     if value is None or isinstance(value, str):
         return value or ""
     if value == round(value):
         return f"{round(value)}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}".rstrip("0").rstrip(".")
+    tenths = abs(value) >= 10 or "%" in unit or unit in POINTS
+    return f"{value:.1f}" if tenths else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 REPRODUCED = Table("reproduced", ReproducedRow)
