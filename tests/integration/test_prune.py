@@ -19,17 +19,29 @@ from headscope._util.progress import NoProgress
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import LOSS
-from headscope.experiments._shared.head_curves import CHOICE, TEST
+from headscope.experiments._shared.head_curves import CERTIFY, CHOICE, PRUNING, TEST
 from headscope.experiments._shared.held_out import HeldOut, choice_and_test
 from headscope.experiments._shared.identity import task_record
+from headscope.experiments.ablation.compute import Ablation
 from headscope.experiments.gates.schedule import Schedule
+from headscope.experiments.pruning.card import model_card
+from headscope.experiments.pruning.certification import Limit
 from headscope.experiments.pruning.curves import PruningCurves
+from headscope.experiments.pruning.helpful import helpful_heads
 from headscope.experiments.pruning.orders import HeadScorer, order_by
+from headscope.experiments.pruning.remarks import drop_warning, helpful_warning, random_warning
 from headscope.experiments.pruning.section import pruning_sections
-from headscope.experiments.pruning.tables import REMOVALS, PruningSummary, drop_warning
+from headscope.experiments.pruning.tables import (
+    CERTIFICATION,
+    REMOVALS,
+    Promise,
+    PruningSummary,
+    Refusal,
+)
 from headscope.experiments.pruning.target import Criterion, PruningTarget, Selection
 from headscope.model import Model, Top, load, remove, wrap
 from headscope.model.pruned.onnx import export_onnx, output_difference
+from headscope.runs.record import as_json
 from headscope.tasks import Classification, Task, task, two_parts
 from headscope.testing import tiny_tokenizer
 from tests.tiny import CONFIGS, tiny
@@ -142,19 +154,33 @@ def test_curves_are_what_switching_heads_off_gives(curves: PruningCurves) -> Non
             assert row.value == pytest.approx(metric(found, gold(data.parts[TEST])), abs=1e-6)
 
 
-def test_what_may_be_lost_says_how_many_heads_go(curves: PruningCurves) -> None:
-    data, (order,) = curves.data, curves.orders(curves.by)
-    lost = {}
-    for kept in curves.points:
-        off = data.model.places_of(order[: 72 - kept])
-        lost[kept] = -data.effect(data.predict_without(off, CHOICE), CHOICE).delta
-    assert curves.losses() == pytest.approx(lost)
-    for allowed in (0.0, 0.01, 0.03, 0.9):
-        kept = 72 - len(curves.removable(None, allowed))
-        assert all(lost[point] <= allowed for point in curves.points if kept <= point < 72)
-        below = [point for point in curves.points if point < kept]
-        assert not below or lost[max(below)] > allowed
-    assert len(curves.removable(0.6, None)) == 72 - round(0.6 * 72)
+def test_what_may_be_lost_says_how_many_heads_go(minilm: Model) -> None:
+    choice, held_out = two_parts("tour")
+    certify, test = held_out.halves()
+    data = HeldOut(minilm, {TEST: test, CHOICE: choice, CERTIFY: certify})
+    limit = Limit(0.9, confidence=0.6)
+    curves = PruningCurves(data, PruningTarget(max_drop=0.9, beside=()).selections, limit)
+    curves.counts = [12, 36, 71]
+    curves.merged.merge(curves.work(curves.by))
+    (order,), steps = curves.orders(curves.by), curves.steps()
+    lossy = data.loss_test(CERTIFY)
+    for step in steps:
+        off = minilm.places_of(order[: step.removed])
+        assert step.estimate == lossy(data.predict_without(off, CERTIFY), limit.max_drop)
+        assert step.accepted == (step.estimate.p <= 0.4)
+    assert [step.accepted for step in steps[:-1]] == [True] * (len(steps) - 1)
+    accepted = [step.removed for step in steps if step.accepted]
+    assert curves.removable(None) == order[: max(accepted, default=0)]
+    assert len(curves.removable(0.6)) == 72 - round(0.6 * 72)
+
+
+def test_three_parts_of_the_data_have_nothing_in_common(minilm: Model) -> None:
+    choice, held_out = two_parts("tour")
+    parts = [choice, *held_out.halves()]
+    names = [{example.unit for example in part.examples} for part in parts]
+    assert all(names)
+    assert len(set.union(*names)) == sum(map(len, names)) == len(task("tour").examples)
+    assert [part.half for part in parts] == [0, 4, 5]
 
 
 def test_orders_follow_scores(curves: PruningCurves) -> None:
@@ -209,23 +235,104 @@ def test_means_can_stand_for_heads(minilm: Model) -> None:
     assert "75% of the heads removed (18 of 72 are left)" in section.text[0]
 
 
+def test_data_that_cannot_vouch_for_a_removal_remove_no_head(run: Run, tmp_path: Path) -> None:
+    """`--max-drop 1%` removed 7 heads by 8 pairs, and lost 2.2 points on 8 others."""
+    home = tmp_path / "same"
+    words = ["--max-drop", "1%", "--beside", "", "--no-onnx", "--limit", "24", "-o", home]
+    code, out, messages = run("prune", "minilm", "tour", *words)
+    assert code == 0, messages
+    said = " ".join(out.split())
+    assert "No head is removed" in said
+    assert "cannot vouch for a loss of at most 1.0 points" in said
+    summary = hs.open(home / "run").record.summary_as(PruningSummary)
+    assert summary.pruned.removed == []
+    assert summary.promise is not None
+    assert summary.promise.refusal is not None
+    assert summary.promise.examples == summary.sizes.certify
+    assert summary.claim.startswith("No head was removed. Without 3 heads a loss of more than 1.0")
+    card = (home / "README.md").read_text(encoding="utf-8")
+    assert summary.claim in card
+    (row,) = hs.open(home / "run").rows(CERTIFICATION)
+    assert (row.removed, row.accepted) == (3, False)
+
+
+def test_a_promise_that_holds_is_stated_first(minilm: Model, tmp_path: Path) -> None:
+    heads = [f"L{layer}.H{head}" for layer in (0, 3) for head in range(4)]
+    few = task("tour", limit=FEW)
+    results = hs.prune(minilm, few, heads=",".join(heads), beside=(), progress=NoProgress())
+    summary = results.record.summary_as(PruningSummary)
+    promise = Promise(0.025, 0.95, exact=False, examples=800, refusal=Refusal(9, 0.02, 0.2, 1500))
+    told = replace(summary, promise=promise, warnings=["a head that was removed helps"])
+    assert told.claim.startswith(
+        "Note: a head that was removed helps. With 95% confidence the loss on new examples of this "
+        "kind is at most 2.5 points of Spearman (approximate test on 800 examples"
+    )
+    assert "Without 9 heads a loss of more than 2.5 points cannot be ruled out" in told.claim
+    assert "about 1,500 examples would be needed" in told.claim
+    hopeless = replace(promise, refusal=Refusal(9, 0.03, 0.7))
+    assert "more examples alone would not help" in replace(told, promise=hopeless).claim
+    card = model_card(minilm, results.record.study, told)
+    assert f"For {results.record.study.about.name}. {told.claim}" in card
+    assert "The promise: with 95% confidence Spearman loses at most 2.5 points" in card
+
+
 def test_a_loss_beyond_the_limit_is_remarked(minilm: Model) -> None:
     """`--max-drop 1%` said -2.2 points on held-out examples without a remark."""
     some = task("tour", limit=16)
-    results = hs.prune(minilm, some, max_drop=0.01, beside=(), progress=NoProgress())
+    results = hs.prune(minilm, some, keep=0.5, beside=(), progress=NoProgress())
     summary = results.record.summary_as(PruningSummary)
     change, intact = summary.pruned.test[0], summary.intact[0]
     assert change.delta < -0.01
-    (warning,) = summary.warnings
-    assert warning == drop_warning(change, intact, 0.01)
+    warning = drop_warning(change, intact, 0.01)
+    assert warning is not None
     assert f"the loss of {-100 * change.delta:.1f} points of Spearman" in warning
     assert "more than --max-drop allows (1.0 points)" in warning
-    assert warning in summary.claim
-    assert warning in next(iter(pruning_sections([results]))).text[0]
+    beyond = replace(summary, promise=Promise(0.01, 0.95, False, 8), warnings=[warning])
+    assert beyond.claim.startswith(f"Note: {warning}")
+    results.record.summary = as_json(beyond)
+    section = next(iter(pruning_sections([results])))
+    assert section.text[0].startswith(f"Note: {warning}")
+    assert "more than the 1.0 points that are allowed" in section.finding
     assert drop_warning(change, intact, -change.delta) is None
     less_is_better = replace(intact, better=-1, share=False)
     assert drop_warning(change, less_is_better, 0.01) is None
     assert drop_warning(replace(change, delta=0.02), less_is_better, 0.01) is not None
+
+
+def test_a_choice_no_better_than_chance_is_remarked(minilm: Model) -> None:
+    few = task("tour", limit=FEW)
+    results = hs.prune(minilm, few, keep=0.5, beside=("random",), progress=NoProgress())
+    summary = results.record.summary_as(PruningSummary)
+    change, intact = summary.pruned.test[0], summary.intact[0]
+    rows = results.rows(PRUNING, method="random", metric="Spearman", kept=36)
+    assert summary.pruned.random == pytest.approx([row.value for row in rows])
+    at_random = [change.value - 0.2, change.value - 0.1]
+    assert random_warning(change, intact, at_random) is None
+    warning = random_warning(change, intact, [*at_random, change.value])
+    assert warning is not None
+    assert "1 of 3 random choices of as many heads reach a Spearman of at least" in warning
+    worse = replace(intact, better=-1)
+    assert random_warning(change, worse, [change.value + 0.1]) is None
+
+
+def test_removed_heads_that_help_are_remarked(minilm: Model) -> None:
+    held_out, choice = task("tour").halves()
+    data = HeldOut(minilm, {TEST: held_out, CHOICE: choice})
+    last = [number for number, (layer, _) in enumerate(minilm.places) if layer == 5]
+    helpful = helpful_heads(data, CHOICE, last)
+    alone = Ablation(minilm, choice, heads=[f"L5.H{head}" for head in range(12)], how="zero")
+    alone.prepare(NoProgress())
+    for part in alone.parts:
+        alone.work(part)
+    helps = {row.name for row in alone.rows if row.verdict == "helps" and row.metric == "Spearman"}
+    assert {row.name for row in helpful} == helps
+    assert helpful_heads(data, CHOICE, []) == []
+    rows = [replace(alone.rows[head], delta=-0.01 * head) for head in range(1, 8)]
+    warning = helpful_warning(rows, data.scores()[0])
+    assert warning is not None
+    assert "L5.H7 (-7.0 points), L5.H6 (-6.0 points)" in warning
+    assert "and 2 more" in warning
+    assert helpful_warning([], data.scores()[0]) is None
 
 
 def test_a_pruned_model_can_be_fine_tuned_afterwards(tmp_path: Path) -> None:
@@ -268,6 +375,13 @@ def test_bad_targets_are_refused(minilm: Model, tmp_path: Path) -> None:
         ({"max_drop": 5.0}, "share of Spearman, 0 to 1"),
         ({"max_drop": -0.1}, "0 or more"),
         ({"max_drop": float("nan")}, "0 or more"),
+        ({"max_drop": 1.0}, "share of Spearman, 0 to 1"),
+        ({"max_drop": "5"}, "share of Spearman, 0 to 1"),
+        ({"max_drop": "100%"}, "less than all of it"),
+        ({"max_drop": "little"}, "share such as 0.5%"),
+        ({"max_drop": 0.01, "confidence": 0.5}, "above 50% and below 100%"),
+        ({"max_drop": 0.01, "confidence": 1.0}, "above 50% and below 100%"),
+        ({"max_drop": 0.01, "confidence": 95.0}, "above 50% and below 100%"),
         ({"keep": 0.5, "by": "magic"}, "importance, ablation, gates"),
         ({"keep": 0.5, "by": "random"}, "not removed at random"),
         ({"keep": 0.5, "by": "gates", "step": 7}, "trained once"),
@@ -290,6 +404,10 @@ def test_bad_targets_are_refused(minilm: Model, tmp_path: Path) -> None:
     with pytest.raises(HeadscopeError, match="another kind of task"):
         hs.prune(minilm, pairs[0], choose=other, keep=0.5, progress=NoProgress())
     PruningTarget(max_drop=5.0).check_metric(LOSS)  # nats, not a share
+    with pytest.raises(HeadscopeError, match="unit of loss, which is not a share"):
+        PruningTarget(max_drop="5%").check_metric(LOSS)
+    assert PruningTarget(max_drop="1%").options() == PruningTarget(max_drop=0.01).options()
+    assert "confidence" not in PruningTarget(keep=0.5).options()
     with pytest.raises(HeadscopeError, match="penalties grow"):
         Schedule(penalties=(0.2, 0.1))
     (tmp_path / "mine.txt").write_text("x")
@@ -313,6 +431,9 @@ def test_bad_words_on_the_command_line(run: Run, tmp_path: Path) -> None:
         (["--keep", "many"], "many"),
         (["--max-drop", "little"], "little"),
         (["--max-drop", "5"], "share of Spearman, 0 to 1"),
+        (["--max-drop", "100%"], "share of Spearman, 0 to 1"),
+        (["--max-drop", "1%", "--confidence", "40%"], "above 50% and below 100%"),
+        (["--max-drop", "1%", "--confidence", "sure"], "sure"),
         (["--penalties", "1,x", "--keep", "0.5"], "1,x"),
     )
     for words, message in bad:

@@ -9,6 +9,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from headscope._util.shares import parse_share
+
 LARGEST_SEED = 2**32 - 1
 """The largest that numpy takes."""
 Item = TypeVar("Item")
@@ -56,12 +58,9 @@ def share(text: str) -> float:
     (0.005, 0.6)
     """
     try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        return parse_share(text)
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise typer.BadParameter(f"{text!r} is not a share such as 0.5% or 0.005.")
-    return value
+        raise typer.BadParameter(f"{text!r} is not a share such as 0.5% or 0.005.") from None
 
 
 def analysis_names(text: str | None) -> list[str] | None:

@@ -180,13 +180,20 @@ class Task(ABC):
         return None
 
     def halves(self) -> tuple[Task, Task]:
-        """The same task on two halves of its documents, drawn by the hash of their names."""
-        parts = []
+        """The same task on two halves of its documents, drawn by the hash of their names.
+
+        The halves of the task are numbered 0 and 1, those of its half 0 are 2 and 3, those of its
+        half 1 are 4 and 5, and so on.
+        """
+        parts, parent = [], -1 if self.half is None else self.half
+        depth = (parent + 2).bit_length() - 1
         for place in range(2):
             half = copy.copy(self)
-            half.half = place
+            half.half = 2 * parent + 2 + place
             half.examples = [
-                example for example in self.examples if bucket_of(example.unit) % 2 == place
+                example
+                for example in self.examples
+                if (bucket_of(example.unit) >> depth) % 2 == place
             ]
             if not half.examples:
                 raise InputError("too few examples to cut in two", self.corpus.paths[0])

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headscope.evidence import Int32, Table
+from headscope.runs.record import OPTIONAL
 
-CHOICE, TEST = "choice", "test"
-"""The part of the data that heads are chosen on, and the held-out part."""
+CHOICE, CERTIFY, TEST = "choice", "certify", "test"
+"""The part of the data that heads are chosen on, the part on which the number of removed heads is
+certified, if it is, and the held-out part.
+"""
 
 
 @dataclass(frozen=True)
 class PartSizes:
-    """Examples that heads are chosen on, and held-out examples."""
+    """Examples that heads are chosen on, held-out examples, and those that certify a number."""
 
     choice: int
     test: int
+    certify: int = field(default=0, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class PruningRow:
 
     Attributes:
         method: how heads were selected.
-        part: `test` or `choice`.
+        part: `test`, `choice` or `certify`.
         draw: which of several random orders, or which seed of the gates.
     """
 

@@ -1,4 +1,6 @@
-"""A task on two parts of data: one to choose heads by, one to state what the choice costs."""
+"""A task on parts of data: one to choose heads by, one to state what the choice costs, and where a
+loss is promised not to exceed a limit, one to certify that.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,16 @@ from torch import Tensor
 
 from headscope.corpus import Budget
 from headscope.errors import HeadscopeError
+from headscope.evidence.loss_test import LossTest
 from headscope.evidence.metrics import Metric, Score
 from headscope.evidence.paired import Effect, Paired, Resamples
-from headscope.experiments._shared.head_curves import CHOICE, TEST, PartSizes, ScoreChange
+from headscope.experiments._shared.head_curves import (
+    CERTIFY,
+    CHOICE,
+    TEST,
+    PartSizes,
+    ScoreChange,
+)
 from headscope.experiments._shared.identity import task_record
 from headscope.experiments._shared.mean_outputs import average_head_outputs
 from headscope.model import Model, Replacement, disable
@@ -54,7 +63,7 @@ def check_apart(choice: Task, test: Task) -> None:
 
 @dataclass
 class HeldOut:
-    """A model on the two parts of a task, by name; heads may be switched off.
+    """A model on the parts of a task, by name; heads may be switched off.
 
     Attributes:
         how: output substituted for a head that is off: zero, or its mean over the choosing data.
@@ -87,7 +96,8 @@ class HeldOut:
     @property
     def sizes(self) -> PartSizes:
         """Examples of each part."""
-        return PartSizes(len(self.cases[CHOICE]), len(self.cases[TEST]))
+        sizes = {name: len(cases) for name, cases in self.cases.items()}
+        return PartSizes(sizes[CHOICE], sizes[TEST], sizes.get(CERTIFY, 0))
 
     @cached_property
     def means(self) -> Tensor | None:
@@ -123,6 +133,13 @@ class HeldOut:
             resamples = Resamples([case.example.unit for case in cases], seed=self.seed)
             self._paired[key] = Paired.of(metric, self.intact[part], gold, resamples)
         return self._paired[key].effect(predictions)
+
+    def loss_test(self, part: str) -> LossTest:
+        """The test that the metric loses no more than is allowed."""
+        cases = self.cases[part]
+        gold = np.array([case.gold for case in cases])
+        units = [case.example.unit for case in cases]
+        return LossTest(self.metric, self.intact[part], gold, units)
 
     def score_changes(self, predictions: Floats, part: str) -> list[ScoreChange]:
         """Every metric, with its paired difference from the intact model."""

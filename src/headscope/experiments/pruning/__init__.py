@@ -24,7 +24,8 @@ def prune(
     task: Task | str,
     *,
     keep: float | None = None,
-    max_drop: float | None = None,
+    max_drop: float | str | None = None,
+    confidence: float = 0.95,
     heads: str | None = None,
     choose: Task | None = None,
     by: str = "importance",
@@ -45,7 +46,10 @@ def prune(
     Args:
         task: what the loss is stated on; a model given by name is loaded with what it needs on top.
         keep: the share of heads to keep; or
-        max_drop: what the metric may lose on the choosing data, 0.005 for half a point; or
+        max_drop: what the metric may lose on new data, 0.005 or "0.5%" for half a point; half of
+            the held-out data then certify how many heads may go, and the loss is stated on the
+            other half; or
+        confidence: that the loss is not larger;
         heads: the heads to remove, `"L3.H4,L5"` or `"cross L0.H1"`.
         choose: what the heads are chosen by; None: see `tasks.two_parts`.
         by: criterion of the choice: `importance`, `ablation` or `gates`; beside: criteria whose
@@ -75,6 +79,7 @@ def prune(
     target = PruningTarget(
         keep=keep,
         max_drop=max_drop,
+        confidence=confidence,
         heads=heads,
         by=by,
         beside=tuple(beside),
@@ -90,7 +95,10 @@ def prune(
         raise HeadscopeError("fine-tuning afterwards needs a folder to work in (out)")
     choice, test = choice_and_test(task, choose)
     loaded, test = load_for(model, test)
-    experiment = Pruning(loaded, choice, test, target)
+    certify = None
+    if target.limit is not None:
+        certify, test = test.halves()
+    experiment = Pruning(loaded, choice, test, target, certify)
     folder = None if out is None else _run_folder(Path(out))
     return run_study(experiment, out=folder, progress=progress, command=command)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import ScoreChange
-from headscope.experiments.pruning.tables import NAMED, PrunedModel, PruningSummary
+from headscope.experiments.pruning.tables import NAMED, PrunedModel, PruningSummary, limit_in_words
 from headscope.model import Model
 from headscope.model.pruned.usage import (
     loading_lines,
@@ -47,6 +47,7 @@ def model_card(model: Model, study: Study, summary: PruningSummary) -> str:
         [_reason(study, summary)],
         _by_layer(pruned.removed),
         ["## What it costs, and what it brings"],
+        [_certified(summary)],
         [f"On {summary.sizes.test:,} examples that had no part in choosing the heads:"],
         _metrics(summary.intact, pruned.final),
         list(_facts(pruned)),
@@ -66,6 +67,22 @@ def _reason(study: Study, summary: PruningSummary) -> str:
     return (
         f"{pruned.heads - pruned.kept} heads were removed because {REASONS[pruned.by]}{again}, on "
         f"{summary.sizes.choice:,} examples. {instead}Layers and heads are counted from 0."
+    )
+
+
+def _certified(summary: PruningSummary) -> str:
+    """How the promise was tested."""
+    promise, intact = summary.promise, summary.intact[0]
+    if promise is None or summary.pruned.kept == summary.pruned.heads:
+        return ""
+    kind = "an exact" if promise.exact else "an approximate"
+    return (
+        f"The promise: with {100 * promise.confidence:g}% confidence {intact.metric} loses at most "
+        f"{limit_in_words(promise.max_drop, intact)} on new examples of the kind it was tested on. "
+        f"It was tested on {promise.examples:,} examples that chose nothing before, by {kind} "
+        "one-sided paired test of growing numbers of heads, up to the first that failed. It does "
+        "not extend to other kinds of text"
+        + (", nor to the model after fine-tuning." if summary.pruned.tuned else ".")
     )
 
 

@@ -43,10 +43,13 @@ def prune_verb(
     max_drop: Annotated[
         str | None,
         typer.Option(
-            help="Instead of --keep: the largest drop of the metric on the choosing data, such as "
-            "0.5% for half a point."
+            help="Instead of --keep: the largest drop of the metric on new data, such as 0.5% for "
+            "half a point; half of the held-out data certify how many heads may go."
         ),
     ] = None,
+    confidence: Annotated[
+        str, typer.Option(help="Confidence that the drop on new data is no larger than --max-drop.")
+    ] = "95%",
     heads: Annotated[
         str | None,
         typer.Option(
@@ -84,7 +87,9 @@ def prune_verb(
 ) -> None:
     """Remove the heads that a task needs least, and save the smaller, faster model."""
     kept = None if keep is None else options.share(keep)
-    drop = None if max_drop is None else options.share(max_drop)
+    if max_drop is not None:
+        options.share(max_drop)  # refused before anything is loaded
+    sure = options.share(confidence)
 
     from headscope.cli.show import Screen
     from headscope.experiments.gates.schedule import Schedule
@@ -94,7 +99,8 @@ def prune_verb(
         prune,
         run_folder=run.out / RUN,
         keep=kept,
-        max_drop=drop,
+        max_drop=max_drop,
+        confidence=sure,
         heads=heads,
         by=by,
         beside=[name.strip() for name in beside.split(",") if name.strip()],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,13 @@ from headscope._util.atomic import explain_write_errors, write_text
 from headscope._util.naming import parse_heads
 from headscope._util.progress import Progress
 from headscope.errors import HeadscopeError, ModelError
-from headscope.experiments._shared.head_curves import CHOICE, PRUNING, TEST, ScoreChange
+from headscope.experiments._shared.head_curves import (
+    CERTIFY,
+    CHOICE,
+    PRUNING,
+    TEST,
+    ScoreChange,
+)
 from headscope.experiments._shared.held_out import BUDGET, HeldOut
 from headscope.experiments._shared.identity import task_study
 from headscope.experiments.base import Experiment
@@ -27,14 +34,19 @@ from headscope.experiments.finetuning.compute import (
 from headscope.experiments.finetuning.hyperparameters import Hyperparameters
 from headscope.experiments.pruning.card import model_card
 from headscope.experiments.pruning.curves import PruningCurves
+from headscope.experiments.pruning.helpful import helpful_heads
 from headscope.experiments.pruning.orders import Order
+from headscope.experiments.pruning.remarks import drop_warning, helpful_warning, random_warning
 from headscope.experiments.pruning.speed import model_speedup
 from headscope.experiments.pruning.tables import (
+    CERTIFICATION,
     NAMED,
     REMOVALS,
+    CertificationRow,
+    Promise,
     PrunedModel,
     PruningSummary,
-    drop_warning,
+    Refusal,
 )
 from headscope.experiments.pruning.target import PruningTarget
 from headscope.model import Model, disable, evaluating, remove, save
@@ -51,16 +63,30 @@ class Pruning(Experiment):
     """One model without the heads that one task needs least.
 
     The run folder lies in the folder of the pruned model.
+
+    Attributes:
+        parts: of the data: to choose heads by, to certify how many may go where the target has a
+            limit, and to state the loss on. The part to certify by comes from the held-out data,
+            because a model may have been trained on the part to choose by.
     """
 
     name = "pruning"
 
-    def __init__(self, model: Model, choice: Task, test: Task, target: PruningTarget) -> None:
+    def __init__(
+        self,
+        model: Model,
+        choice: Task,
+        test: Task,
+        target: PruningTarget,
+        certify: Task | None = None,
+    ) -> None:
         if target.tune and not isinstance(choice, Classification | Regression):
             raise HeadscopeError(f"{choice.name} has nothing to train; --tune needs a classifier")
         target.check_metric(test.metrics[0])
         model.check_length(target.max_length)
         self.model, self.parts, self.target = model, {TEST: test, CHOICE: choice}, target
+        if certify is not None:
+            self.parts[CERTIFY] = certify
         self.named: set[tuple[int, int]] | None = None
         if target.heads is not None:
             chosen = parse_heads(target.heads, model.head_counts, model.attentions)
@@ -78,7 +104,9 @@ class Pruning(Experiment):
         how = target.replacement
         self.data = HeldOut(self.model, self.parts, how, target.max_length, target.seed)
         remove(self.model, sorted(self.named or self.model.places[:1]), self.data.means)
-        self.curves = PruningCurves(self.data, target.selections, target.schedule, progress)
+        self.curves = PruningCurves(
+            self.data, target.selections, target.limit, target.schedule, progress
+        )
 
     def compute(self, folder: RunFolder | None) -> ResultBuilder:
         """Draw the curves, choose heads, remove them, check, measure, save."""
@@ -92,25 +120,29 @@ class Pruning(Experiment):
             pruned = replace(pruned, tuned=self._score(network))
         if home:
             pruned = replace(pruned, onnx=self._save(network, home))
-        summary = self._summary(pruned)
+        summary = self._summary(pruned, gone)
         if home:
             write_text(home / "README.md", model_card(network, self.study(), summary))
         builder = ResultBuilder()
         builder.add_rows(PRUNING, self.curves.rows())
         builder.add_rows(REMOVALS, self.curves.removals())
+        if self.target.limit is not None:
+            builder.add_rows(CERTIFICATION, self._certification())
         builder.summarise(summary)
         return builder
 
     def _gone(self) -> Order:
         """The heads to remove, by number."""
         if self.named is None:
-            return self.curves.removable(self.target.keep, self.target.max_drop)
+            return self.curves.removable(self.target.keep)
         return [number for number, place in enumerate(self.model.places) if place in self.named]
 
     def _draw_curves(self, folder: RunFolder | None) -> None:
         curves, sizes = self.curves, self.data.sizes
+        certify = f"{sizes.certify:,} to certify how many heads may go, " if sizes.certify else ""
         self.progress.say(
-            f"{sizes.choice:,} examples to choose by, {sizes.test:,} others to state the loss"
+            f"{sizes.choice:,} examples to choose by, {certify}{sizes.test:,} others to state the "
+            "loss"
         )
         self.progress.begin(f"{self.model.name} on {self.parts[TEST].name}", curves.cost)
         curves.merged = run(curves.selections, curves.work, folder, 0, curves)
@@ -136,6 +168,7 @@ class Pruning(Experiment):
             speed=model_speedup(self.model, pruned, data.parts[TEST], data.cases[TEST]),
             test=self._score(pruned),
             timed=data.parts[TEST].timed,
+            random=self.curves.random_removals(len(gone)),
         )
 
     def _score(self, pruned: Model) -> list[ScoreChange]:
@@ -169,14 +202,42 @@ class Pruning(Experiment):
             self.progress.say(f"no ONNX file: {error}")
             return None
 
-    def _summary(self, pruned: PrunedModel) -> PruningSummary:
-        intact, warnings = self.data.scores(), []
-        if self.target.max_drop is not None:
-            warning = drop_warning(pruned.final[0], intact[0], self.target.max_drop)
-            warnings = [warning] if warning else []
-        for warning in warnings:
+    def _certification(self) -> Iterator[CertificationRow]:
+        """The tests of how many heads may go."""
+        task, curves = self.parts[CERTIFY].name, self.curves
+        for step in curves.steps():
+            about = (task, self.data.metric.name, str(curves.by), step.removed, self.data.total)
+            yield CertificationRow(*about, **vars(step.estimate), accepted=step.accepted)
+
+    def _summary(self, pruned: PrunedModel, gone: Order) -> PruningSummary:
+        intact = self.data.scores()
+        self.progress.say("each removed head off alone")
+        part = CERTIFY if CERTIFY in self.parts else CHOICE
+        warnings = [
+            random_warning(pruned.test[0], intact[0], pruned.random),
+            helpful_warning(helpful_heads(self.data, part, gone), intact[0]),
+        ]
+        limit = self.target.limit
+        if limit is not None:
+            warnings.insert(0, drop_warning(pruned.final[0], intact[0], limit.max_drop))
+        said = [warning for warning in warnings if warning]
+        for warning in said:
             self.progress.say(f"note: {warning}")
-        return PruningSummary(intact, self.data.sizes, pruned, warnings)
+        return PruningSummary(intact, self.data.sizes, pruned, self._promise(), said)
+
+    def _promise(self) -> Promise | None:
+        """What is promised of the loss on new data, and what ended the sequence of tests."""
+        limit = self.target.limit
+        if limit is None:
+            return None
+        test, last = self.data.loss_test(CERTIFY), self.curves.steps()[-1]
+        refusal = None
+        if not last.accepted:
+            needed = test.needed(last.estimate, limit.max_drop, limit.level)
+            refusal = Refusal(last.removed, last.estimate.loss, last.estimate.p, needed)
+        return Promise(
+            limit.max_drop, limit.confidence, test.exact, len(test.gold), refusal=refusal
+        )
 
 
 @torch.inference_mode()

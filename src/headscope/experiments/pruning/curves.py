@@ -1,12 +1,13 @@
 """What a task loses as heads go, in the order that each selection gives.
 
-The order is chosen on one part of the data and the loss is stated on the other. Until the heads
-are really removed they are switched off, which gives the same outputs.
+The order is chosen on one part of the data and the loss is stated on another; where it is promised
+not to exceed a limit, the number of heads is certified on a third. Until the heads are really
+removed they are switched off, which gives the same outputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,9 +15,16 @@ from numpy.typing import NDArray
 
 from headscope._util.progress import NoProgress, Progress
 from headscope.evidence import ShardResult
-from headscope.experiments._shared.head_curves import CHOICE, TEST, PruningRow
+from headscope.experiments._shared.head_curves import CERTIFY, CHOICE, TEST, PruningRow
 from headscope.experiments._shared.held_out import HeldOut
 from headscope.experiments.gates.schedule import Schedule
+from headscope.experiments.pruning.certification import (
+    Limit,
+    Step,
+    certified,
+    certify,
+    removal_counts,
+)
 from headscope.experiments.pruning.orders import HeadScorer, Order, order_by, random_order
 from headscope.experiments.pruning.tables import RemovalRow
 from headscope.experiments.pruning.target import Criterion, Selection
@@ -32,22 +40,26 @@ SEEDS = 2
 
 @dataclass
 class PruningCurves:
-    """One model, one task on two parts of data, several selections of heads.
+    """One model, one task on parts of data, several selections of heads.
 
     Attributes:
         selections: heads are removed by the first; the others are for comparison.
+        limit: what may be lost on new data; needs data to certify by.
         points: numbers of heads kept, at which the task is evaluated.
+        counts: numbers of heads removed, which are tested in turn where there is a limit.
         merged: after all work, orders and predictions.
     """
 
     data: HeldOut
     selections: list[Selection]
+    limit: Limit | None = None
     schedule: Schedule = field(default_factory=Schedule)
     progress: Progress = field(default_factory=NoProgress)
     merged: ShardResult = field(default_factory=ShardResult)
 
     def __post_init__(self) -> None:
         self.points = sorted({round(share * self.data.total) for share in SHARES})
+        self.counts = removal_counts(self.data.total) if self.limit else []
 
     @property
     def by(self) -> Selection:
@@ -63,7 +75,7 @@ class PruningCurves:
             else len(self._parts(selection))
             for selection in self.selections
         )
-        return len(self.selections) + len(self.points) * sum(evaluated)
+        return len(self.selections) + len(self.points) * sum(evaluated) + len(self.counts)
 
     def _parts(self, selection: Selection) -> tuple[str, ...]:
         """The parts of the data that a selection is evaluated on."""
@@ -75,6 +87,8 @@ class PruningCurves:
             names = [_order(selection), *(_predictions(selection, part) for part in (TEST, CHOICE))]
             orders, *evaluated = (result.columns.get(name, ()) for name in names)
             self.progress.advance(bool(len(orders)) + sum(len(each) for each in evaluated))
+            if selection == self.by and len(orders):
+                self.progress.advance(len(self.counts))
 
     def work(self, selection: Selection) -> ShardResult:
         """The order that a selection gives, and the predictions along it."""
@@ -88,7 +102,27 @@ class PruningCurves:
                 for kept in self.points
             ]
             result.columns[_predictions(selection, part)] = np.array(predictions)
+        if self.limit and selection == self.by:
+            result.columns[_predictions(selection, CERTIFY)] = self._certify(orders[0])
         return result
+
+    def _certify(self, order: Order) -> Floats:
+        """(tested, case, ...) predictions without the first heads of an order, for each number of
+        heads that is tested.
+        """
+        predictions: list[Floats] = []
+
+        def predict(removed: int) -> Floats:
+            predictions.append(self._predict_without(order[:removed], CERTIFY))
+            return predictions[-1]
+
+        tested = len(list(self._tests(predict)))
+        self.progress.advance(len(self.counts) - tested)
+        return np.array(predictions)
+
+    def _tests(self, predict: Callable[[int], Floats]) -> Iterator[Step]:
+        assert self.limit is not None
+        return certify(self.counts, predict, self.data.loss_test(CERTIFY), self.limit)
 
     def _orders(self, selection: Selection) -> list[Order]:
         """One order; of random ones, several."""
@@ -109,33 +143,34 @@ class PruningCurves:
         """After all work: the orders of a selection."""
         return [[int(head) for head in order] for order in self.merged.columns[_order(selection)]]
 
-    def losses(self) -> dict[int, float]:
-        """After all work: by heads kept, what the metric loses on the choosing data, the most
-        heads first.
-        """
-        predictions = self.merged.columns[_predictions(self.by, CHOICE)]
-        return {
-            kept: -self.data.effect(each, CHOICE).delta * self.data.metric.better
-            for kept, each in sorted(zip(self.points, predictions, strict=True), key=_kept)[::-1]
-        }
+    def steps(self) -> list[Step]:
+        """After all work: the tests of how many heads may go; none without a limit."""
+        if self.limit is None:
+            return []
+        stored = self.merged.columns[_predictions(self.by, CERTIFY)]
+        return list(self._tests(dict(zip(self.counts, stored, strict=False)).__getitem__))
 
-    def removable(self, keep: float | None, max_drop: float | None) -> Order:
+    def removable(self, keep: float | None) -> Order:
         """After all work: the heads to remove.
 
         Args:
-            keep: the share of heads to keep; or
-            max_drop: what the metric may lose on the choosing data: as many heads go as that
-                allows at this and at every smaller number of removals that was evaluated.
+            keep: the share of heads to keep; None: as many go as the limit allows.
         """
         (order,), total = self.orders(self.by), self.data.total
-        if keep is not None:
-            return order[: total - round(keep * total)]
-        fewest = total
-        for kept, lost in self.losses().items():
-            if lost > (max_drop or 0.0):
-                break
-            fewest = kept
-        return order[: total - fewest]
+        return order[: certified(self.steps()) if keep is None else total - round(keep * total)]
+
+    def random_removals(self, removed: int) -> list[float]:
+        """After all work: the metric on held-out data without as many heads of each random order;
+        empty without random orders.
+        """
+        values = []
+        for selection in self.selections if removed else []:
+            if selection.criterion is Criterion.RANDOM:
+                for order in self.orders(selection):
+                    pairs = self.data.model.places_of(order[:removed])
+                    predictions = self.data.predict_without(pairs, TEST)
+                    values.append(self.data.effect(predictions, TEST).value)
+        return values
 
     def rows(self) -> Iterator[PruningRow]:
         """After all work: one row per selection, part, draw, number of heads kept and metric."""
@@ -167,7 +202,3 @@ def _order(selection: Selection) -> str:
 def _predictions(selection: Selection, part: str) -> str:
     """The column of the result with the predictions along a selection's orders."""
     return f"predictions {part} {selection}"
-
-
-def _kept(entry: tuple[int, Floats]) -> int:
-    return entry[0]

@@ -12,7 +12,8 @@ from headscope._util.naming import head_name
 from headscope.evidence import Unit
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import PRUNING, TEST, PruningRow
-from headscope.experiments.pruning.tables import REMOVALS, PruningSummary
+from headscope.experiments.pruning.remarks import as_good_at_random
+from headscope.experiments.pruning.tables import REMOVALS, PruningSummary, limit_in_words
 from headscope.report.charts import Chart
 from headscope.report.drawings import COLOURS, Drawing
 from headscope.report.sections import (
@@ -86,30 +87,31 @@ def _pruning_section(run: RunResults) -> Section:
         ],
         ("heads kept", *methods),
         _lines(points, methods),
-        finding=_finding(summary, points, intact),
+        finding=_finding(summary),
         glance=_glance(summary, points, intact),
         menu="Pruning",
         count=f"{pruned.kept} of {pruned.heads}",
     )
 
 
-def _finding(summary: PruningSummary, points: list[CurvePoint], intact: Score) -> str:
-    """What was removed at what price, and whether chance would have done as well."""
-    pruned = summary.pruned
-    gone = pruned.heads - pruned.kept
-    at = {point.method: point for point in points if point.kept == pruned.kept}
-    made, random = at.get(pruned.method), at.get("random")
-    if made is None:
-        return f"{gone} of {pruned.heads} heads are removed"
-    unit = intact.difference_unit
-    low, high = made.low - intact.value, made.high - intact.value
-    moved = f"{unit.number(made.value - intact.value)} {unit.interval(low, high)}"
+def _finding(summary: PruningSummary) -> str:
+    """What was removed at what price, and whether it is too much, or no better than chance."""
+    pruned, intact = summary.pruned, summary.intact[0]
+    gone, change, unit = pruned.heads - pruned.kept, pruned.test[0], intact.difference_unit
+    if gone == 0 and summary.promise is not None:
+        return (
+            f"No head is removed: {summary.promise.examples:,} examples cannot vouch for a loss of "
+            f"at most {limit_in_words(summary.promise.max_drop, intact)}"
+        )
+    moved = f"{unit.number(change.delta)} {unit.interval(change.low, change.high)}"
     said = f"Without {gone} of {pruned.heads} heads {intact.metric} changes by {moved}"
-    if random is None or pruned.method == "random":
+    if summary.promise is not None:
+        limit = limit_in_words(summary.promise.max_drop, intact)
+        beyond = -change.delta * intact.better > summary.promise.max_drop
+        said += f", more than the {limit} that are allowed" if beyond else ""
+    if not pruned.random:
         return said
-    better = intact.better * (made.value - random.value) > 0
-    inside = random.low <= made.value <= random.high
-    if inside or not better:
+    if as_good_at_random(change, intact, pruned.random):
         return f"{said}: no better than removing as many at random"
     return f"{said}, less than removing as many at random costs"
 
@@ -132,11 +134,24 @@ def _text(summary: PruningSummary, study: Study) -> Iterator[str]:
     exact = f"to {pruned.difference:.0e} of the largest" if pruned.difference else "to the last bit"
     yield (
         f"Heads were chosen on {sizes.choice:,} examples and evaluated on {sizes.test:,} others. "
+        f"{_certified(summary)}"
         f"{before:,} parameters before, {after:,} after ({after / before:.1%}). The pruned model's "
         f"outputs are those of the intact one with the same heads off, {exact}."
     )
     if study.options["step"] is not None:
         yield f"Heads were scored again after every {study.options['step']} removals."
+
+
+def _certified(summary: PruningSummary) -> str:
+    """How the number of heads was found, where a loss is promised."""
+    if summary.promise is None:
+        return ""
+    return (
+        f"How many may go was tested on {summary.sizes.certify:,} examples that had no part in "
+        "either: growing numbers in turn, each with a one-sided paired test of the null hypothesis "
+        "that the loss exceeds the limit, until the first that is not rejected (Angelopoulos et "
+        "al. 2021). "
+    )
 
 
 def _curve(method: str, rows: list[PruningRow], intact: Score) -> Iterator[CurvePoint]:

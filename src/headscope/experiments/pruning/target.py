@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from headscope._util.shares import parse_share
 from headscope.errors import HeadscopeError
 from headscope.evidence.metrics import Metric
 from headscope.experiments.gates.schedule import Schedule
+from headscope.experiments.pruning.certification import Limit
 from headscope.model.replacement import Replacement, parse_replacement
+
+CONFIDENCE = 0.95
+"""Confidence of what is promised of the loss."""
 
 
 class Criterion(StrEnum):
@@ -43,7 +49,8 @@ class PruningTarget:
 
     Attributes:
         keep: the share of heads to keep; or
-        max_drop: what the metric may lose on the choosing data; or
+        max_drop: what the metric may lose on new data, as a number or as text ("1%"), with this
+            confidence; or
         heads: the names of the heads to remove.
         by: the criterion that heads are removed by; beside: others whose curves are drawn for
             comparison.
@@ -55,7 +62,8 @@ class PruningTarget:
     """
 
     keep: float | None = None
-    max_drop: float | None = None
+    max_drop: float | str | None = None
+    confidence: float = CONFIDENCE
     heads: str | None = None
     by: str = "importance"
     beside: tuple[str, ...] = ("random",)
@@ -75,8 +83,13 @@ class PruningTarget:
             )
         if self.keep is not None and not 0 <= self.keep <= 1:
             raise HeadscopeError(f"--keep is a share of the heads, 0 to 1, not {self.keep}")
-        if self.max_drop is not None and not self.max_drop >= 0:
+        if self.limit is not None and not 0 <= self.limit.max_drop < math.inf:
             raise HeadscopeError(f"--max-drop is what may be lost, 0 or more, not {self.max_drop}")
+        if not 0.5 < self.confidence < 1:
+            raise HeadscopeError(
+                "--confidence is above 50% and below 100% (95% or 0.95), not "
+                f"{100 * self.confidence:g}%"
+            )
         if self.replacement is Replacement.UNIFORM:
             raise HeadscopeError("a head that is removed gives zero, or its mean (--how)")
         if self.step is not None and self.step < 1:
@@ -93,12 +106,31 @@ class PruningTarget:
             raise HeadscopeError("gates are trained once; --step is for importance and ablation")
 
     def check_metric(self, metric: Metric) -> None:
-        """Raise an error for a drop that no value of this metric can have."""
-        if self.max_drop is not None and metric.share and self.max_drop > 1:
+        """Raise an error for a drop that this metric cannot have, or that allows everything."""
+        if self.limit is None:
+            return
+        if metric.share and self.limit.max_drop >= 1:
             raise HeadscopeError(
-                f"--max-drop is a share of {metric.name}, 0 to 1 (0.005 or 0.5% for half a point), "
-                f"not {self.max_drop:g}"
+                f"--max-drop is a share of {metric.name}, 0 to 1 and less than all of it (0.005 or "
+                f"0.5% for half a point), not {self.max_drop}"
             )
+        if not metric.share and str(self.max_drop).endswith("%"):
+            raise HeadscopeError(
+                f"--max-drop is in the unit of {metric.name}, which is not a share (a plain number "
+                f"such as 0.05), not {self.max_drop}"
+            )
+
+    @property
+    def limit(self) -> Limit | None:
+        """What may be lost on new data, if that decides how many heads go."""
+        if self.max_drop is None:
+            return None
+        try:
+            return Limit(parse_share(str(self.max_drop)), self.confidence)
+        except ValueError:
+            raise HeadscopeError(
+                f"--max-drop is a share such as 0.5% or 0.005, 0 or more, not {self.max_drop!r}"
+            ) from None
 
     @property
     def replacement(self) -> Replacement:
@@ -119,4 +151,8 @@ class PruningTarget:
         """The options that identify the study."""
         plain = asdict(self)
         unset = {"onnx"} | ({"heads"} if self.heads is None else set())
+        if self.limit is None:
+            unset |= {"confidence"}
+        else:
+            plain["max_drop"] = self.limit.max_drop
         return {name: value for name, value in plain.items() if name not in unset}
