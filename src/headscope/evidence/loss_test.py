@@ -20,7 +20,7 @@ from headscope.evidence.metrics import ACCURACY, Metric, MetricKind
 from headscope.evidence.paired import CHUNK, largest_step
 
 Floats = NDArray[np.float64]
-GROUPS = 500
+GROUPS = 200
 """Most parts of the jackknife."""
 MIN_UNITS = 30
 """With fewer independent examples a test that is not exact rejects nothing."""
