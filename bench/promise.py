@@ -1,6 +1,6 @@
 """How often pruning's promise is broken: by the point estimate (before), and as it ships (after).
 
-    python -m bench.promise [--model minilm] [--examples 500 2000] [--draws 1000] [--limit N]
+    python -m bench.promise [--paths synthetic real] [--examples 500 2000] [--draws 1000]
 
 Each population holds the outcomes of many examples along one path of growing removals, so that the
 loss at every point of the path is known. Data sets are drawn from it, each chooses a number of
@@ -43,7 +43,7 @@ SIZE = 100_000
 """Examples of a synthetic population."""
 NOISE = 0.05
 """How much predictions of a synthetic population change to no effect."""
-SLOW_DRAWS = 200
+SLOW_DRAWS = 1000
 """Most draws for a metric of scores, whose jackknife is slow."""
 
 
@@ -275,21 +275,32 @@ def upper_bound(
     return high
 
 
-def broken_lines(
-    populations: Sequence[Population], limit: Limit, sizes: Sequence[int], draws: int
-) -> Iterator[str]:
-    """A line of the table for each population and number of examples."""
-    for population in populations:
-        slow = population.metric in (PEARSON, SPEARMAN)
-        for examples in sizes:
-            times = min(draws, SLOW_DRAWS) if slow else draws
-            broken = broken_promises(population, limit, examples, times)
-            error = math.sqrt(broken.after * (1 - broken.after) / times)
-            yield (
-                f"{population.name:36} {limit.max_drop:5.1%} {examples:6} {broken.before:7.1%} "
-                f"{broken.after:7.1%} ±{1.96 * error:4.1%} {broken.removed_before:7.1f} "
-                f"{broken.removed_after:7.1f}"
-            )
+def populations(
+    paths: Sequence[str], model: str, limit: int | None
+) -> Iterator[tuple[Population, float]]:
+    """The populations of some kinds of paths, each with what may be lost."""
+    if "synthetic" in paths:
+        for metric in (ACCURACY, F1, MATTHEWS, PEARSON):
+            for allowed in ALLOWED:
+                yield synthetic_population(metric, allowed, NOISE), allowed
+    if "real" in paths:
+        data = Path(os.environ["HEADSCOPE_DATA"])
+        for population in real_populations(load(model), data, limit):
+            for allowed in ALLOWED:
+                yield population, allowed
+
+
+def broken_line(population: Population, limit: Limit, examples: int, draws: int) -> str:
+    """A line of the table."""
+    slow = population.metric in (PEARSON, SPEARMAN)
+    times = min(draws, SLOW_DRAWS) if slow else draws
+    broken = broken_promises(population, limit, examples, times)
+    error = math.sqrt(broken.after * (1 - broken.after) / times)
+    return (
+        f"{population.name:36} {limit.max_drop:5.1%} {examples:6} {broken.before:7.1%} "
+        f"{broken.after:7.1%} ±{1.96 * error:4.1%} {broken.removed_before:7.1f} "
+        f"{broken.removed_after:7.1f}"
+    )
 
 
 def main() -> None:
@@ -298,22 +309,16 @@ def main() -> None:
     parser.add_argument("--examples", type=int, nargs="+", default=[500, 2000])
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--limit", type=int, default=None, help="pairs of each real population")
+    parser.add_argument("--paths", nargs="+", choices=("synthetic", "real"), default=["synthetic"])
     asked = parser.parse_args()
     print("Loss in points of accuracy that cannot be ruled out with 95% confidence")
     print("\n".join(bound_lines()), flush=True)
     print("How often more is lost than was allowed, and heads removed on average")
     print(f"{'':36} limit  data  before   after  (95%)   before   after", flush=True)
-    metrics = (ACCURACY, F1, MATTHEWS, PEARSON)
-    for allowed in ALLOWED:
-        made = [synthetic_population(metric, allowed, NOISE) for metric in metrics]
-        for line in broken_lines(made, Limit(allowed, CONFIDENCE), asked.examples, asked.draws):
-            print(line, flush=True)
-    data = Path(os.environ["HEADSCOPE_DATA"])
-    for population in real_populations(load(asked.model), data, asked.limit):
-        for allowed in ALLOWED:
-            limit = Limit(allowed, CONFIDENCE)
-            for line in broken_lines([population], limit, asked.examples, asked.draws):
-                print(line, flush=True)
+    for population, allowed in populations(asked.paths, asked.model, asked.limit):
+        limit = Limit(allowed, CONFIDENCE)
+        for examples in asked.examples:
+            print(broken_line(population, limit, examples, asked.draws), flush=True)
 
 
 if __name__ == "__main__":
