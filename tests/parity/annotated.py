@@ -226,7 +226,11 @@ def _most(found: Annotated, a: Map, spot: Spot) -> float:
 Mention = tuple[int, str, str]  # head word, chain, type
 
 
+RULES = ("nearest", "head_match", "sieve")
+
+
 def coreference(found: Annotated, mentions: list[Mention]) -> Iterator[Item]:
+    """Hits of heads, and beside them those of every rule that needs no head (head -1)."""
     ordered = sorted(one for one in mentions if one[0] in found.seen)
     for number, (word, chain, kind) in enumerate(ordered):
         earlier = ordered[:number]
@@ -234,10 +238,21 @@ def coreference(found: Annotated, mentions: list[Mention]) -> Iterator[Item]:
             continue
         for layer, head, a in found.text.heads():
             if head < 0:
-                hit = float(earlier[-1][1] == chain)
-            else:
-                weights = [found.between(a, word, other[0]) for other in earlier]
-                best = max(range(len(earlier)), key=weights.__getitem__)
-                hit = float(earlier[best][1] == chain and weights[best] > 0)
+                for rule in RULES:
+                    hit = float(by_rule(rule, found, word, earlier)[1] == chain)
+                    for group in ("all", kind):
+                        yield ("coreference", rule, group, None), layer, head, hit, 1
+                continue
+            weights = [found.between(a, word, other[0]) for other in earlier]
+            best = max(range(len(earlier)), key=weights.__getitem__)
+            hit = float(earlier[best][1] == chain and weights[best] > 0)
             for group in ("all", kind):
                 yield ("coreference", "accuracy", group, None), layer, head, hit, 1
+
+
+def by_rule(rule: str, found: Annotated, word: int, earlier: list[Mention]) -> Mention:
+    """The antecedent by a rule, of mentions of one word that have no number, gender or person."""
+    same = [one for one in earlier if found.example.words[one[0]] == found.example.words[word]]
+    if rule != "nearest" and same:  # the whole mention is its head word
+        return same[-1]
+    return earlier[-1]  # all agree with all

@@ -191,6 +191,11 @@ def pool(totals: Totals) -> None:
 
 def check(results: RunResults, totals: Totals, tolerance: float) -> int:
     seen = set()
+    gains = {
+        (row.group, row.place): row.value
+        for row in results.rows(HEADS, analysis="coreference", statistic="gain")
+        if row.head is not None
+    }
     for row in results.rows(HEADS):
         what = (row.analysis, row.statistic, row.group, row.direction)
         if row.statistic == "gain" and row.head is not None and row.baseline is not None:
@@ -204,10 +209,16 @@ def check(results: RunResults, totals: Totals, tolerance: float) -> int:
         assert row.value == pytest.approx(amount / count, abs=slack), (what, row)
         base = {"weight": "matched", "largest": "elsewhere"}.get(row.statistic, "")
         beside = ((what[0], base, what[2], what[3]), *row.place)
-        if row.analysis in ("linguistic_features", "coreference") or (
+        if row.analysis == "linguistic_features" or (
             row.analysis == "token_to_token" and row.statistic == "largest"
         ):
             beside = (what, row.place[0], -1)
+        if row.analysis == "coreference":
+            rules = [((what[0], rule, what[2], what[3]), row.place[0], -1) for rule in slow.RULES]
+            beside = max(rules, key=lambda rule: totals[rule][0])
+            assert row.baseline is not None
+            gain = gains[row.group, row.place]
+            assert gain == pytest.approx(row.value - row.baseline), (what, row)
         if beside in totals and totals[beside][1]:
             expected = totals[beside][0] / totals[beside][1]
             assert row.baseline == pytest.approx(expected, abs=tolerance), (what, row)

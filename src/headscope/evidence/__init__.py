@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from headscope.evidence.rows import best_rows, crossfit, head_rows
     from headscope.evidence.shard_result import ShardResult
     from headscope.evidence.statistic import Null, Statistic
+    from headscope.evidence.strongest import strongest
     from headscope.evidence.table import Int32, Table
     from headscope.evidence.tally import Layout, Mean, Tally
+    from headscope.evidence.undecided import undecided
     from headscope.evidence.unit import UNITS, Unit
     from headscope.evidence.untrained import Margins, margins
 
@@ -56,6 +58,8 @@ __all__ = [
     "estimate",
     "head_rows",
     "margins",
+    "strongest",
+    "undecided",
 ]
 
 _MODULES = {
@@ -88,6 +92,8 @@ _MODULES = {
     "estimate": "headscope.evidence.interval",
     "head_rows": "headscope.evidence.rows",
     "margins": "headscope.evidence.untrained",
+    "strongest": "headscope.evidence.strongest",
+    "undecided": "headscope.evidence.undecided",
 }
 if not TYPE_CHECKING:  # a type checker must not accept every name
     __getattr__, __dir__ = attach(__name__, _MODULES)

@@ -43,8 +43,8 @@ class RoleRule:
     """How a head earns a role; declared by the analysis that measures the statistic.
 
     A head has the role if its value is significantly above the threshold, corrected over all
-    heads and groups of the rule, and if the statistic's own test against its baseline is
-    significant too.
+    heads and groups of the rule, and if the statistic's own test against its baseline, beyond what
+    heads of untrained networks reach, is significant too.
 
     Attributes:
         name: name of the role.
@@ -53,7 +53,9 @@ class RoleRule:
         groups: the groups to which the rule applies; empty: all except `excluded`.
         threshold: the value must exceed this.
         margin: the value must exceed the baseline by at least this much.
-        confirmed_by: another statistic of the analysis whose test is used instead of its own.
+        confirmed_by: another statistic of the analysis whose test must be passed too.
+        baselines: statistics of simple rules that need no head, and what sentences call them: the
+            head has to beat the strongest, which is its baseline.
         source: who proposed the threshold.
         rank: roles of lower rank are more specific and listed first.
         unit: the unit of {value}.
@@ -82,6 +84,7 @@ class RoleRule:
     titles: Mapping[str, str] = field(default_factory=dict)
     group_words: Mapping[str, str] = field(default_factory=dict)
     mark: str = ""
+    baselines: Mapping[str, str] = field(default_factory=dict)
 
     def title(self, group: str | None, direction: str | None) -> str:
         """What a head with the role does, in a few words.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from headscope.evidence import HeadRow, RoleKind, Unit
 from headscope.report.catalogue import role_rules
 from headscope.report.head_roles import HeadRole
+from headscope.report.strongest_baseline import strongest_baseline
 from headscope.report.views import CorpusView
 
 DOES = {
@@ -54,6 +55,8 @@ class Finding:
         """The number with its interval and its baseline."""
         known = self.row.baseline is not None and not self.unit.signed
         baseline = f", baseline {self.unit.number(self.row.baseline)}" if known else ""
+        if self.role.beaten is not None:
+            baseline = f", beats {self.role.beaten}"
         count = f", n = {self.row.n:,.0f}" if self.row.n else ""
         number = self.unit.number(self.row.value)
         return f"{number} {self.row.interval(self.unit)}{baseline}{count}"
@@ -92,7 +95,8 @@ def gains_of(view: CorpusView) -> list[Finding]:
             about = row.statistic == rule.statistic and row.group not in rule.excluded
             known = (row.place, row.group, row.direction) in confirmed
             if about and known and row.sure and row.value > 0:
-                gains.append(HeadRole(analysis, rule, row, row.q or 0.0))
+                beaten = strongest_baseline(view.results, rule, row)
+                gains.append(HeadRole(analysis, rule, row, row.q or 0.0, beaten))
     gains.sort(key=lambda role: -role.row.value)
     return [finding_of(view, role) for role in gains]
 

@@ -2,7 +2,8 @@
 
 It is not the value that has to pass a threshold but the evidence for it: a head has a role where
 the test that its value is above the threshold is passed after correction over all heads and
-groups of the rule, and where the statistic's own test against its baseline is passed too. A head
+groups of the rule, and where the statistic's own test is passed too: that the value is above its
+baseline, the strongest of simple rules, and beyond what heads of untrained networks reach. A head
 may have several roles.
 """
 
@@ -17,6 +18,7 @@ from headscope.evidence import HEADS, HeadRow, RoleRule
 from headscope.evidence.interval import ALPHA, benjamini_hochberg
 from headscope.evidence.role_rule import ANY
 from headscope.report.catalogue import role_rules
+from headscope.report.strongest_baseline import strongest_baseline
 from headscope.runs import RunResults
 
 
@@ -28,12 +30,14 @@ class HeadRole:
         analysis: whose rule it is.
         row: the number that earned it.
         q: the corrected p-value of being above the threshold.
+        beaten: the strongest simple baseline by name, where the rule has several.
     """
 
     analysis: str
     rule: RoleRule
     row: HeadRow
     q: float
+    beaten: str | None = None
 
     @property
     def place(self) -> tuple[int, int]:
@@ -56,6 +60,8 @@ class HeadRole:
         words = rule.words.format(group=row.group, direction=direction, value=value)
         known = row.baseline is not None and not rule.unit.signed
         baseline = f"; baseline {number(row.baseline)}" if known else ""
+        if self.beaten is not None:
+            baseline = f"; beats {self.beaten}"
         least = number(rule.threshold).lstrip("+")
         chance = "q < .001" if self.q < 0.001 else f"q = {self.q:.3f}"
         return f"{words} (at least {least}: {rule.source}, {chance}{baseline})"
@@ -86,15 +92,26 @@ def _earned(
     confirmed = set()
     if rule.confirmed_by:
         others = results.rows(HEADS, statistic=rule.confirmed_by, **place)
-        confirmed = {_cell(row) for row in others if row.sure}
+        confirmed = {_cell(row) for row in others if _beats_its_baseline(row)}
     chances = benjamini_hochberg(_chances(rule, tested, freedom))
     roles = [
-        HeadRole(analysis, rule, row, float(q))
+        HeadRole(analysis, rule, row, float(q), strongest_baseline(results, rule, row))
         for row, q in zip(tested, chances, strict=True)
         if q < ALPHA
-        and (_cell(row) in confirmed if rule.confirmed_by else row.q is None or row.sure)
+        and _beats_its_baseline(row)
+        and (rule.confirmed_by is None or _cell(row) in confirmed)
     ]
     return sorted(roles, key=lambda role: -role.row.value)
+
+
+def _beats_its_baseline(row: HeadRow) -> bool:
+    """Whether a value is surely above its baseline, and above what heads of untrained networks
+    reach; without a baseline there is nothing to beat. Where it is not known what they reach,
+    nothing was tested.
+    """
+    if row.baseline is None:
+        return True
+    return row.sure and row.value > (row.baseline if row.null_high is None else row.null_high)
 
 
 def _is_about(rule: RoleRule, row: HeadRow) -> bool:

@@ -6,23 +6,24 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headscope.evidence import BEST, HEADS, BestHead, HeadRow, Unit
+from headscope.evidence import BEST, HEADS, BestHead, HeadRow, RoleRule, Unit, undecided
+from headscope.evidence.undecided import MIN_CASES
 from headscope.report.catalogue import role_rules
 from headscope.report.charts import Chart, head_datum, head_map
 from headscope.report.examples import examples_of
 from headscope.report.sections import Cell, Section, analysis_section
+from headscope.report.seen_again import OtherCorpora
 from headscope.report.small_plots import Interval, Strip
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults
 
 DIRECTIONS = ("row", "column", "head-row")
-FEW = 100
-"""Relations with fewer instances are marked."""
 MAPS = 6
 """Relations whose heads are mapped."""
 WAYS = {"row": "dep → head", "column": "dep ← head", "head-row": "head → dep"}
 """Who looks at whom, by direction."""
 COLUMNS = ("relation", "best head", "accuracy", "above the offset", "best offset", "who looks", "n")
+AGAIN = "seen again in"
 number = Unit.SHARE.number
 
 
@@ -62,7 +63,7 @@ class Relation:
     @property
     def few(self) -> bool:
         """Whether the instances are fewer than the papers would report."""
-        return self.n < FEW
+        return self.n < MIN_CASES
 
     @property
     def best(self) -> BestForRelation:
@@ -82,6 +83,10 @@ class Relation:
             cells.append(Cell(best.head, head=best.head))
             cells.append(Cell(best.value, note, strong=best.sure))
         return tuple(cells)
+
+    def undecided(self, rule: RoleRule) -> bool:
+        """Whether no head is sure, and there are too few instances to say that none is better."""
+        return not self.best.sure and undecided(self.best.gain, rule.threshold)
 
     def best_cells(self, view: CorpusView, words: str) -> tuple[Cell | str, ...]:
         """Relation, the head that finds it best, how often, and how much better than position."""
@@ -157,11 +162,13 @@ def make_section(view: CorpusView, analysis: str, menu: str = "") -> Section:
         return Section(
             analysis, ["No relation is frequent enough to be reported (see --min-count)."]
         )
-    words = _words(analysis)
+    (rule,) = (rule for name, rule in role_rules() if name == analysis)
+    others = OtherCorpora(view, rule, analysis)
     named = [row for row in rows if row.name != "all"]
     named.sort(key=lambda row: -row.best.gain.value)
     sure = [row for row in named if row.best.sure]
-    unsure = [row for row in named if not row.best.sure]
+    undecided_rows = [row for row in named if row.undecided(rule)]
+    unsure = [row for row in named if not row.best.sure and row not in undecided_rows]
     few = " * fewer than 100 instances." if any(row.few for row in rows) else ""
     text = (
         "The "
@@ -180,8 +187,9 @@ def make_section(view: CorpusView, analysis: str, menu: str = "") -> Section:
         ],
         list(_relation_maps(view, analysis, rows)),
         below=[
-            _group(view, sure, words, "A head does better than position"),
-            _group(view, unsure, words, "Not shown to be better than position"),
+            _group(view, sure, "A head does better than position", others),
+            _group(view, unsure, "Not shown to be better than position", others),
+            *_undecided_group(view, undecided_rows, others),
             Section(
                 "The best head in every direction",
                 [
@@ -192,19 +200,30 @@ def make_section(view: CorpusView, analysis: str, menu: str = "") -> Section:
                 rows=[row.cells for row in rows],
             ),
         ],
-        finding=_finding(sure, len(named)),
+        finding=_finding(view, sure, undecided_rows, named),
         glance=_strip(named),
         menu=menu,
         count=f"{len(sure)} of {len(named)}",
     )
 
 
-def _finding(sure: list[Relation], count: int) -> str:
-    """How many relations some head finds better than position does."""
+def _finding(
+    view: CorpusView, sure: list[Relation], undecided_rows: list[Relation], named: list[Relation]
+) -> str:
+    """How many relations some head finds better than position does, and how many are undecided."""
+    if not sure and len(undecided_rows) == len(named):
+        cases = max((row.n for row in named), default=0)
+        return (
+            f"Undecided: at most {cases:,} words of a relation in {view.corpus_record.buckets:,} "
+            "groups of documents are too few to tell whether a head beats every fixed offset"
+        )
+    many = f"; {len(undecided_rows)} are undecided: too few words" if undecided_rows else ""
     if not sure:
-        return f"For none of {count} relations does a head surely beat every fixed offset"
-    does = "relations a head beats" if count > 1 else "relation a head beats"
-    return f"For {len(sure)} of {count} {does} every fixed offset"
+        return (
+            f"For none of {len(named)} relations does a head surely beat every fixed offset{many}"
+        )
+    does = "relations a head beats" if len(named) > 1 else "relation a head beats"
+    return f"For {len(sure)} of {len(named)} {does} every fixed offset{many}"
 
 
 def _strip(named: list[Relation]) -> Strip:
@@ -214,15 +233,24 @@ def _strip(named: list[Relation]) -> Strip:
     return Strip(rows, "best offset", Unit.POINTS.number)
 
 
-def _group(view: CorpusView, rows: list[Relation], words: dict[str, str], title: str) -> Section:
-    cells = [row.best_cells(view, words.get(row.name, "")) for row in rows]
-    return Section(title, [] if rows else ["None."], columns=COLUMNS, rows=cells)
+def _group(view: CorpusView, rows: list[Relation], title: str, others: OtherCorpora) -> Section:
+    """Some relations; with what other corpora say of their heads where a run has several."""
+    words = others.rule.group_words
+    lines = [row.best_cells(view, words.get(row.name, "")) for row in rows]
+    columns: tuple[str, ...] = COLUMNS
+    if others.views and any(row.best.sure for row in rows):
+        again = [others.again(row.best.accuracy, row.best.gain) for row in rows]
+        lines = [(*line, cell) for line, cell in zip(lines, again, strict=True)]
+        columns = (*COLUMNS, f"{AGAIN} {len(others.views)} other corpora")
+    return Section(title, [] if rows else ["None."], columns=columns, rows=lines)
 
 
-def _words(analysis: str) -> dict[str, str]:
-    """Readable names of relations."""
-    rules = [rule for name, rule in role_rules() if name == analysis]
-    return {group: words for rule in rules for group, words in rule.group_words.items()}
+def _undecided_group(
+    view: CorpusView, rows: list[Relation], others: OtherCorpora
+) -> Iterator[Section]:
+    """Relations with too few instances to say that no head is better than position."""
+    if rows:
+        yield _group(view, rows, "Undecided: too few words to tell", others)
 
 
 def _attachment(view: CorpusView, analysis: str) -> Iterator[str]:
