@@ -74,7 +74,7 @@ function showExamples(section: HTMLElement, examples: Examples | undefined, view
   select.addEventListener("change", draw);
   draw();
   section.append(el("h2", {}, "The texts that show it, and those that do not"),
-    el("p", { class: "fine" }, "Of all texts of readable length those on which this number of the head is highest, nearest its median, and lowest."),
+    el("p", { class: "fine" }, "Of all texts of readable length the highest, those nearest the median, and the lowest: by this number of the head, or, where a simple rule such as position or the nearest mention is often right too, by what the head finds beyond it."),
     el("label", { class: "pick" }, `${head} `, select), body);
 }
 
