@@ -251,8 +251,19 @@ def coreference(found: Annotated, mentions: list[Mention]) -> Iterator[Item]:
 
 
 def by_rule(rule: str, found: Annotated, word: int, earlier: list[Mention]) -> Mention:
-    """The antecedent by a rule, of mentions of one word that have no number, gender or person."""
-    same = [one for one in earlier if found.example.words[one[0]] == found.example.words[word]]
+    """The antecedent by a rule, of mentions of one word that have no number and no gender."""
+    words = found.example.words
+    same = [one for one in earlier if words[one[0]] == words[word]]
     if rule != "nearest" and same:  # the whole mention is its head word
         return same[-1]
-    return earlier[-1]  # all agree with all
+    own = person(found, word)
+    persons = [(one, person(found, one[0])) for one in earlier]
+    agreeing = [one for one, other in persons if own == other or "?" in (own, other)]
+    return agreeing[-1] if rule == "sieve" and agreeing else earlier[-1]
+
+
+def person(found: Annotated, word: int) -> str:
+    """The grammatical person of a word; ? for a pronoun that no list has."""
+    listed = {"i": "1", "he": "3"}  # of the words that random letters make
+    other = "?" if found.example.upos[word] == "PRON" else "3"
+    return listed.get(found.example.words[word], other)
