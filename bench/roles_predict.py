@@ -15,7 +15,7 @@ two: below it by more than the sampling error of both.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,10 +25,10 @@ from headscope._util.progress import NoProgress
 from headscope.analyses._linking.section import Relation, relations
 from headscope.corpus import Corpus, read
 from headscope.evidence import HEADS, HeadRow, Unit
-from headscope.evidence.interval import ALPHA, benjamini_hochberg
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model, load
+from headscope.report.seen_again import pass_again
 from headscope.runs import RunResults
 
 ALL, NAME = "all", "dependencies"
@@ -80,10 +80,9 @@ def seen_again(chosen: Sequence[Relation], results: RunResults) -> dict[str, Aga
     }
     there = [one for one in chosen if ("accuracy", *_key(one)) in numbers]
     pairs = [(numbers["accuracy", *_key(one)], numbers["gain", *_key(one)]) for one in there]
-    passed = [_corrected(row.p for row in column) < ALPHA for column in zip(*pairs, strict=True)]
     return {
-        one.name: _again(one, *pair, bool(tests.all()))
-        for one, pair, tests in zip(there, pairs, np.transpose(passed), strict=True)
+        one.name: _again(one, *pair, beats)
+        for one, pair, beats in zip(there, pairs, pass_again(pairs), strict=True)
     }
 
 
@@ -92,13 +91,7 @@ def _key(relation: Relation) -> tuple[str, str, str]:
     return relation.name, str(best.accuracy.direction), best.head
 
 
-def _corrected(p: Iterable[float | None]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """q of some tests; 1 where there is none."""
-    q = benjamini_hochberg(np.array([np.nan if one is None else one for one in p]))
-    return np.nan_to_num(q, nan=1.0)
-
-
-def _again(relation: Relation, accuracy: HeadRow, gain: HeadRow, passed: bool) -> Again:
+def _again(relation: Relation, accuracy: HeadRow, gain: HeadRow, beats: bool) -> Again:
     first = relation.best.accuracy
     assert first.low is not None
     low = first.low
@@ -108,7 +101,7 @@ def _again(relation: Relation, accuracy: HeadRow, gain: HeadRow, passed: bool) -
     return Again(
         accuracy,
         gain,
-        beats=passed and gain.value > 0,
+        beats=beats,
         within=accuracy.value >= low,
         surely_lower=bool(lower > reach),
     )

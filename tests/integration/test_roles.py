@@ -72,6 +72,35 @@ def test_the_test_is_corrected_over_all_heads_of_a_rule() -> None:
     assert heads_with_role(alone, *crowd) == []
 
 
+def test_what_untrained_heads_reach_earns_no_role() -> None:
+    clear = row(0, 0.6, 0.58)
+    assert heads_with_role(replace(clear, null_low=0.0, null_high=0.4)) == [0]
+    assert heads_with_role(replace(clear, null_low=0.0, null_high=0.7)) == []
+    assert heads_with_role(replace(clear, p=None, q=None)) == []  # what they reach is not known
+
+
+def antecedents(gain: float, low: float, *, sure: bool) -> list[HeadRow]:
+    """Numbers of one head, and of the three rules that need none."""
+    base = replace(row(0, gain, low), analysis="coreference", statistic="gain", group="pronoun")
+    base = replace(base, baseline=0.0, n=900)
+    accuracy = replace(base, statistic="accuracy", value=0.75 + gain, low=None, baseline=0.75)
+    rules = [
+        replace(accuracy, statistic=name, value=value, layer=None, head=None, baseline=None)
+        for name, value in (("nearest", 0.4), ("head_match", 0.7), ("sieve", 0.75))
+    ]
+    return [base, replace(accuracy, q=0.001 if sure else 0.2), *rules]
+
+
+def test_a_coreferent_head_beats_the_strongest_rule_and_says_which() -> None:
+    results = results_of(antecedents(0.15, 0.1, sure=True))
+    (role,) = head_roles(results, "made")
+    assert (role.rule.name, role.beaten) == ("coreferent", "the sieve (75.0%)")
+    assert "beats the sieve (75.0%)" in role.sentence
+    assert "+15.0 pt" in role.sentence
+    assert not head_roles(results_of(antecedents(0.15, 0.1, sure=False)), "made")
+    assert not head_roles(results_of(antecedents(0.04, 0.03, sure=True)), "made")
+
+
 def test_q_is_that_of_the_threshold() -> None:
     numbers = [(0.7, 0.65), (0.56, 0.52), (0.2, 0.1)]
     rows = [row(head, value, low) for head, (value, low) in enumerate(numbers)]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from headscope._util.lazy import attach
 
 if TYPE_CHECKING:
+    from headscope.evidence.baselines import strongest
     from headscope.evidence.exemplars import Exemplar, Exemplars
+    from headscope.evidence.few_cases import undecided
     from headscope.evidence.head_table import BEST, HEADS, BestHead, HeadRow
     from headscope.evidence.interval import Estimate, estimate
     from headscope.evidence.ranked_examples import (
@@ -21,10 +23,8 @@ if TYPE_CHECKING:
     from headscope.evidence.rows import best_rows, crossfit, head_rows
     from headscope.evidence.shard_result import ShardResult
     from headscope.evidence.statistic import Null, Statistic
-    from headscope.evidence.strongest import strongest
     from headscope.evidence.table import Int32, Table
     from headscope.evidence.tally import Layout, Mean, Tally
-    from headscope.evidence.undecided import undecided
     from headscope.evidence.unit import UNITS, Unit
     from headscope.evidence.untrained import Margins, margins
 
@@ -92,8 +92,8 @@ _MODULES = {
     "estimate": "headscope.evidence.interval",
     "head_rows": "headscope.evidence.rows",
     "margins": "headscope.evidence.untrained",
-    "strongest": "headscope.evidence.strongest",
-    "undecided": "headscope.evidence.undecided",
+    "strongest": "headscope.evidence.baselines",
+    "undecided": "headscope.evidence.few_cases",
 }
 if not TYPE_CHECKING:  # a type checker must not accept every name
     __getattr__, __dir__ = attach(__name__, _MODULES)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from headscope.evidence import HeadRow, RoleKind, Unit
 from headscope.report.catalogue import role_rules
 from headscope.report.head_roles import HeadRole
-from headscope.report.strongest_baseline import strongest_baseline
+from headscope.report.named_baselines import strongest_baseline
 from headscope.report.views import CorpusView
 
 DOES = {

@@ -18,7 +18,7 @@ from headscope.evidence import HEADS, HeadRow, RoleRule
 from headscope.evidence.interval import ALPHA, benjamini_hochberg
 from headscope.evidence.role_rule import ANY
 from headscope.report.catalogue import role_rules
-from headscope.report.strongest_baseline import strongest_baseline
+from headscope.report.named_baselines import strongest_baseline
 from headscope.runs import RunResults
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from headscope.evidence import BEST, HEADS, BestHead, HeadRow, RoleRule, Unit, undecided
 from headscope.report.catalogue import role_rules
 from headscope.report.examples import examples_of
+from headscope.report.named_baselines import strongest_baseline
 from headscope.report.sections import Cell, Section, analysis_section
 from headscope.report.seen_again import OtherCorpora
 from headscope.report.small_plots import interval_of
-from headscope.report.strongest_baseline import strongest_baseline
 from headscope.report.views import CorpusView
 
 SOURCES = {
@@ -50,7 +50,7 @@ def antecedents(view: CorpusView) -> Section | None:
     lines.append(line(f"{name} on all data", rows))
     others = OtherCorpora(view, rule, "coreference")
     if others.views:
-        again = (others.again(row, gains[row.group]) for row in best)
+        again = others.again([(row, gains[row.group]) for row in best])
         lines.append(("seen again in other corpora", *again))
     return Section(
         "Antecedents",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headscope.evidence import BEST, HEADS, BestHead, HeadRow, RoleRule, Unit, undecided
-from headscope.evidence.undecided import MIN_CASES
+from headscope.evidence.few_cases import MIN_CASES
 from headscope.report.catalogue import role_rules
 from headscope.report.charts import Chart, head_datum, head_map
 from headscope.report.examples import examples_of
@@ -239,7 +239,7 @@ def _group(view: CorpusView, rows: list[Relation], title: str, others: OtherCorp
     lines = [row.best_cells(view, words.get(row.name, "")) for row in rows]
     columns: tuple[str, ...] = COLUMNS
     if others.views and any(row.best.sure for row in rows):
-        again = [others.again(row.best.accuracy, row.best.gain) for row in rows]
+        again = others.again([(row.best.accuracy, row.best.gain) for row in rows])
         lines = [(*line, cell) for line, cell in zip(lines, again, strict=True)]
         columns = (*COLUMNS, f"{AGAIN} {len(others.views)} other corpora")
     return Section(title, [] if rows else ["None."], columns=columns, rows=lines)
