@@ -96,8 +96,8 @@ def pass_again(pairs: Sequence[Pair]) -> list[bool]:
         return []
     tests = np.array([[np.nan if row.p is None else row.p for row in pair] for pair in pairs])
     q = np.stack([benjamini_hochberg(column) for column in tests.T], 1)  # NaN: not tested
-    both = (q < ALPHA).all(1)
-    return [bool(ok) and gain.value > 0 for ok, (_, gain) in zip(both, pairs, strict=True)]
+    both = np.all(q < ALPHA, axis=1).tolist()
+    return [ok and gain.value > 0 for ok, (_, gain) in zip(both, pairs, strict=True)]
 
 
 def _is_sure(best: HeadRow, gain: HeadRow) -> bool:
