@@ -32,6 +32,7 @@ from headscope.report.seen_again import pass_again
 from headscope.runs import RunResults
 
 ALL, NAME = "all", "dependencies"
+points = Unit.POINTS.number
 Numbers = dict[tuple[str, str, str, str], HeadRow]
 """Rows of heads by statistic, relation, direction and head."""
 
@@ -141,6 +142,12 @@ def totals(chosen: Sequence[Relation], elsewhere: dict[str, dict[str, Again]]) -
                 f"{sum(one.surely_lower for one in same)} surely below; "
                 f"{sum(one.beats and one.within for one in same)} hold up by both"
             )
+        lost = [
+            f"{one.name} ({points(one.best.gain.value)}, here {points(again[one.name].gain.value)})"
+            for one in chosen
+            if one.best.sure and one.name in again and not again[one.name].beats
+        ]
+        yield f"{corpus}: those that do not, by their gains over position: {', '.join(lost)}"
 
 
 def _corpus(source: str) -> Corpus:
