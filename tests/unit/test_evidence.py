@@ -157,7 +157,8 @@ def test_tests_of_shares_find_nothing_where_nothing_is(
     """At most 5% of p-values are below .05 under the null hypothesis, within the error of 4,000
     draws, whether cases are independent or alike within a document: one rule serves for both.
 
-    A one-sided test of a rate near 1 with alike cases is the limit of the method: under 8%.
+    The limit of the method: cases that are alike in few documents bring up to 1.5% of p-values
+    below .01, and a one-sided test of a rate near 1 up to 8% below .05.
     """
     rng = np.random.default_rng(13)
     draws, scale = (documents, 4000), 1 / alike - 1 if alike else np.inf
@@ -169,8 +170,8 @@ def test_tests_of_shares_find_nothing_where_nothing_is(
         pairs = (sums, counts, expected, counts, null_error)
         p = difference_test(*pairs, above=above, share=True)[1]
         hard = above and alike and rate == 0.9
-        assert np.mean(p < 0.05) < (0.08 if hard else 0.06)
-        assert np.mean(p < 0.01) < (0.02 if hard else 0.013)
+        assert np.mean(p < 0.05) < (0.085 if hard else 0.06)
+        assert np.mean(p < 0.01) < (0.02 if alike else 0.012)
 
 
 def test_choosing_the_best_of_many_noise_heads_brings_no_luck() -> None:

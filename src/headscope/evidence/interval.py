@@ -154,8 +154,8 @@ def difference_test(
 
     The standard error is that of the jackknife or that of the null hypothesis, whichever is
     larger: few cases say little about their own variance, and cases of one document are alike.
-    Shares are tested as they are and on the logit scale, and the larger p counts: a share that few
-    documents have moved towards 0 or 1 varies too little between them.
+    That of a share is the jackknife's as it would be under the null hypothesis: documents that
+    happen to lie near 0 or 1 vary too little.
 
     Args:
         sums, counts: (bucket, ...) of the first ratio; other_sums, other_counts: of the second.
@@ -175,9 +175,9 @@ def difference_test(
         limits = margin.around(other), margin.around(leave_one_out(other_sums, other_counts))
         tails, errors = [], []
         for sign, limit, left in zip((-1, 1), *limits, strict=True):
-            error = np.maximum(standard_error(without - left, filled)[0], null_error)
-            distance = _shorter(first, limit) if share else first - limit
-            tail = stats.t.sf(sign * distance / error, units - 1)
+            error, _ = standard_error(without - left, filled)
+            error = np.maximum(_error_at(limit, first, error) if share else error, null_error)
+            tail = stats.t.sf(sign * (first - limit) / error, units - 1)
             tails.append(np.maximum(tail, _all_alike(first, limit, units, sign) if share else 0.0))
             errors.append(error)
         value = first - other
@@ -189,16 +189,16 @@ def difference_test(
     return value, np.asarray(p)
 
 
-def _shorter(first: Floats, limit: Floats) -> Floats:
-    """How far a share is from a limit, or on the logit scale, whichever is less.
+def _error_at(limit: Floats, share: Floats, error: Floats) -> Floats:
+    """The standard error that a share would have at a limit, or its own, whichever is larger.
 
-    Logits are seen from the share: their difference is divided by the derivative there.
+    Documents of a kind make the variance a multiple of that of independent cases, which is
+    proportional to share * (1 - share); the multiple is taken to be the same at the limit.
     """
-    from scipy import special
-
-    plain, slope = first - limit, first * (1 - first)
-    logits = slope * (special.logit(first) - special.logit(limit))
-    return np.where((slope > 0) & (np.abs(logits) < np.abs(plain)), logits, plain)
+    inside = (share > 0) & (share < 1)
+    own, there = (np.clip(part, 0, 1) * (1 - np.clip(part, 0, 1)) for part in (share, limit))
+    ratio = np.where(inside, np.sqrt(there / np.where(inside, own, 1)), 1)
+    return np.asarray(error * np.fmax(ratio, 1))
 
 
 def _all_alike(first: Floats, limit: Floats, units: Floats, sign: int) -> Floats:
