@@ -56,7 +56,7 @@ def test_without_an_interval_the_text_says_why() -> None:
     x, y = RNG.normal(size=(2, 4 * MIN_LAYERS))
     few = rank_correlation(x, y, np.arange(len(x)) % (MIN_LAYERS - 1))
     assert few is not None
-    assert "no interval: fewer than 5 layers" in str(few)
+    assert "no interval: fewer than 6 layers" in str(few)
     assert not few.sure
     layers = np.repeat(np.arange(MIN_LAYERS), 4)
     x[4:] = 0.0

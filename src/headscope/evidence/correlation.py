@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from headscope.evidence.interval import standard_error
 
 Floats = NDArray[np.float64]
-MIN_LAYERS = 5
-"""With fewer layers there is no interval: in simulations it covers too rarely."""
+MIN_LAYERS = 6
+"""With fewer layers there is no interval: it would cover less than 93% in some simulations."""
 FLAT = 1e-12
 """Values whose range is smaller than this, relative to their size, are constant."""
 
@@ -31,7 +31,7 @@ class Correlation(NamedTuple):
     >>> print(Correlation(0.42, 0.11, 0.66, heads=72, layers=6))
     +0.42 [+0.11, +0.66] over 72 heads (interval over 6 layers)
     >>> print(Correlation(0.42, None, None, heads=24, layers=2))
-    +0.42 over 24 heads (no interval: fewer than 5 layers)
+    +0.42 over 24 heads (no interval: fewer than 6 layers)
     """
 
     value: float
