@@ -275,6 +275,7 @@ def test_what_all_runs_say_together(minilm: Model) -> None:
     ablated = ablate(minilm, graded, progress=NoProgress())
     (joined, *_) = sections_of([important, ablated])
     assert joined.menu == "What matters"
+    assert joined.on_overview
     assert joined.columns[2:] == (
         "Spearman when off (tour)",
         "Pearson when off (tour)",
