@@ -162,13 +162,12 @@ def test_tests_of_shares_find_nothing_where_nothing_is(
     """
     rng = np.random.default_rng(13)
     draws, scale = (documents, 4000), 1 / alike - 1 if alike else np.inf
-    counts = rng.integers(1, 2 * cases, draws)
+    number = rng.integers(1, 2 * cases, draws)
     rates = rng.beta(scale * rate, scale * (1 - rate), draws) if alike else np.full(draws, rate)
-    sums, expected = rng.binomial(counts, rates).astype(float), counts * rate
-    null_error = np.sqrt(rate * (1 - rate) / counts.sum(0))
+    sums, counts = rng.binomial(number, rates).astype(np.float64), number.astype(np.float64)
+    error = np.sqrt(rate * (1 - rate) / counts.sum(0))
     for above in (False, True):
-        pairs = (sums, counts, expected, counts, null_error)
-        p = difference_test(*pairs, above=above, share=True)[1]
+        _, p = difference_test(sums, counts, counts * rate, counts, error, above=above, share=True)
         hard = above and alike and rate == 0.9
         assert np.mean(p < 0.05) < (0.085 if hard else 0.06)
         assert np.mean(p < 0.01) < (0.02 if alike else 0.012)

@@ -149,8 +149,8 @@ def _sure(numbers: HeadNumbers) -> set[Place]:
 def _agreement(one: HeadNumbers, other: HeadNumbers) -> tuple[Cell | str, ...]:
     """How far two measures rank heads alike."""
     heads = sorted(one.worth.keys() & other.worth.keys())
-    pair = (np.array([each.worth[head] for head in heads]) for each in (one, other))
-    correlation = rank_correlation(*pair, [layer for layer, _ in heads])
+    first, second = (np.array([each.worth[head] for head in heads]) for each in (one, other))
+    correlation = rank_correlation(first, second, [layer for layer, _ in heads])
     if correlation is None:
         return one.title, other.title, "-", "-", "cannot be compared: one is the same for all heads"
     verdict = "agree" if correlation.value > 0 else "disagree"

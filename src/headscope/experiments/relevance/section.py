@@ -131,8 +131,8 @@ def _comparison(run: RunResults, results: list[RunResults]) -> Section:
         places = [place for place in relevant if place in values]
         if len(places) < 3:
             continue
-        pair = (np.array([numbers[place] for place in places]) for numbers in (values, relevant))
-        correlation = rank_correlation(*pair, [layer for layer, _ in places])
+        x, y = (np.array([numbers[place] for place in places]) for numbers in (values, relevant))
+        correlation = rank_correlation(x, y, [layer for layer, _ in places])
         result = "it is the same for all heads" if correlation is None else str(correlation)
         texts.append(f"Spearman's correlation of relevance with {name}: {result}.")
         charts.append(
