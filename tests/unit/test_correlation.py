@@ -73,3 +73,9 @@ def test_equal_rankings_correlate_surely() -> None:
         assert found is not None
         assert found[:3] == (value, value, value)
         assert found.sure
+
+
+def test_where_nothing_varies_nothing_is_said() -> None:
+    layers, x = np.repeat(np.arange(MIN_LAYERS), 4), np.arange(4.0 * MIN_LAYERS)
+    assert rank_correlation(x, np.full(len(x), 0.1), layers) is None
+    assert rank_correlation(x[:0], x[:0], layers[:0]) is None

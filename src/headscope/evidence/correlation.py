@@ -64,7 +64,7 @@ class Correlation(NamedTuple):
 def rank_correlation(
     x: Floats, y: Floats, layers: ArrayLike, min_layers: int = MIN_LAYERS
 ) -> Correlation | None:
-    """Spearman's correlation with an interval over layers; None if x or y is constant.
+    """Spearman's correlation with an interval over layers; None if x or y is constant, or empty.
 
     Args:
         x, y: (head,) two numbers of every head.
@@ -78,7 +78,7 @@ def rank_correlation(
     >>> rank_correlation(x, np.zeros(24), layers) is None
     True
     """
-    if any(np.ptp(side) <= FLAT * max(1.0, float(np.abs(side).max())) for side in (x, y)):
+    if not len(x) or _constant(x) or _constant(y):
         return None
     names, layer = np.unique(layers, return_inverse=True)
     value = _spearman(x, y)
@@ -86,6 +86,10 @@ def rank_correlation(
     known = len(names) >= min_layers and not np.isnan(without).any()
     low, high = _interval(value, np.array(without)) if known else (None, None)
     return Correlation(round(value, 9), low, high, len(x), len(names))
+
+
+def _constant(values: Floats) -> bool:
+    return bool(np.ptp(values) <= FLAT * max(1.0, float(np.abs(values).max())))
 
 
 def _interval(value: float, without: Floats) -> tuple[float, float]:
