@@ -11,11 +11,13 @@ import torch
 
 from headscope._util.progress import NoProgress
 from headscope.experiments.finetuning.hyperparameters import Start
+from headscope.experiments.pruning.orders import HeadScorer, order_by
 from headscope.experiments.reproduce.inputs import CannotReproduceError, Inputs
 from headscope.experiments.reproduce.paper import load_paper
 from headscope.experiments.reproduce.recipes.michel2019 import (
     heads_off,
     one_kept,
+    pruning_curve,
     scores_without,
     share_of_head,
 )
@@ -138,6 +140,16 @@ def test_curves_are_of_the_heads_that_went_first(model: Model, dev: Task) -> Non
         assert score.value == pytest.approx(expected)
         assert effect.delta == pytest.approx(expected - curve[0][0].value)
     assert score.low <= score.value <= score.high
+
+
+def test_heads_go_in_the_order_in_which_prune_removes_them(
+    bench: Workbench, model: Model, dev: Task
+) -> None:
+    scorer = HeadScorer(model, glue_part(bench, "mrpc", "train"))
+    order = model.places_of(order_by(scorer.importance, len(model.places)))
+    found = pruning_curve(bench, "mrpc")
+    for percent, (score, _) in scores_without(model, dev, order).items():
+        assert found[f"pruned {percent}"].value == pytest.approx(score.value)
 
 
 def test_a_head_is_as_many_parameters_as_there_are_heads(model: Model) -> None:
