@@ -40,6 +40,7 @@ class LinkErrors:
             links that are right, and |A| + |S|; a unit is a head, and the last is the whole layer.
         norms, pairs: (text, layer, head) summed norms of what a head adds, and (text, 1, 1) the
             pairs of tokens that they are of.
+        weights: (sample, text) how often each text counts: once, then as often as it was drawn.
     """
 
     wrong: Floats
@@ -99,6 +100,7 @@ class _LinksOfBatch:
         self.wrong: list[Floats] = []
         self.links: list[Floats] = []
         self.norms: list[Floats] = []
+        self.pairs: Floats = np.zeros((0, 1, 1))
         self._maps: tuple[Seen, Tensor] | None = None
 
     def ask(self, view: View) -> dict[str, Request]:
