@@ -18,6 +18,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -105,10 +106,10 @@ def by_estimate(population: Population, rows: NDArray[np.int64], max_drop: float
     """
     removed, gold, metric = 0, population.gold[rows], population.metric
     whole = metric(population.intact[rows], gold)
-    for count, predictions in zip(population.counts, population.path, strict=True):
+    for number, predictions in zip(population.counts, population.path, strict=True):
         if whole - metric(predictions[rows], gold) > max_drop:
             break
-        removed = count
+        removed = number
     return removed
 
 
@@ -263,6 +264,12 @@ def bound_lines() -> Iterator[str]:
         yield f"{', '.join(map(str, counts)):>20}  " + "  ".join(cells)
 
 
+def examples_needed(allowed: float) -> int:
+    """The fewest examples that can vouch for a change, even of no prediction."""
+    fewest = math.floor(math.log(1 - CONFIDENCE) / math.log1p(-allowed))
+    return next(n for n in count(fewest) if exact_p(0, 0, n, allowed) <= 1 - CONFIDENCE)
+
+
 def upper_bound(
     p: Callable[[int, int, int, float], float], lost: int, gained: int, examples: int
 ) -> float:
@@ -313,6 +320,8 @@ def main() -> None:
     asked = parser.parse_args()
     print("Loss in points of accuracy that cannot be ruled out with 95% confidence")
     print("\n".join(bound_lines()), flush=True)
+    needed = (f"{examples_needed(allowed)} for {allowed:.1%}" for allowed in ALLOWED)
+    print(f"Examples needed where no prediction changes: {', '.join(needed)}")
     print("How often more is lost than was allowed, and heads removed on average")
     print(f"{'':36} limit  data  before   after  (95%)   before   after", flush=True)
     for population, allowed in populations(asked.paths, asked.model, asked.limit):

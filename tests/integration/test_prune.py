@@ -254,6 +254,10 @@ def test_data_that_cannot_vouch_for_a_removal_remove_no_head(run: Run, tmp_path:
     assert summary.claim in card
     (row,) = hs.open(home / "run").rows(CERTIFICATION)
     assert (row.removed, row.accepted) == (3, False)
+    (section,) = pruning_sections([hs.open(home / "run")])
+    (tests,) = section.below
+    assert [line[0] for line in tests.rows] == ["3"]
+    assert tests.rows[0][-1] == "no"
 
 
 def test_a_promise_that_holds_is_stated_first(minilm: Model, tmp_path: Path) -> None:

@@ -67,6 +67,22 @@ def test_the_exact_test_adds_up_all_samples(lost: int, gained: int, allowed: flo
     assert exact_p(lost, gained, 20, allowed) == pytest.approx(expected, abs=2e-3)
 
 
+def test_the_exact_test_errs_in_no_more_than_a_twentieth_of_all_samples() -> None:
+    examples, allowed = 30, 0.2
+    pairs = [(b, c) for b, c in product(range(examples + 1), repeat=2) if b + c <= examples]
+    rejected = [(b, c) for b, c in pairs if b < 7 + c and exact_p(b, c, examples, allowed) <= 0.05]
+    for rate in np.linspace(0, 0.4, 41):
+        chances = [
+            math.comb(examples, b)
+            * math.comb(examples - b, c)
+            * (rate + allowed) ** b
+            * rate**c
+            * max(0.0, 0.8 - 2 * rate) ** (examples - b - c)
+            for b, c in rejected
+        ]
+        assert sum(chances) <= 0.0505
+
+
 def test_the_exact_test_is_that_of_a_binomial_where_nothing_changed() -> None:
     for examples, allowed in ((299, 0.01), (59, 0.05), (100, 0.01)):
         assert exact_p(0, 0, examples, allowed) == pytest.approx((1 - allowed) ** examples)
@@ -86,7 +102,7 @@ def outcomes(metric: Metric, examples: int) -> tuple[np.ndarray, np.ndarray, np.
     gold, error, change = random.normal(size=(3, examples))
     intact, changed = gold + error, gold + error + 0.3 * change
     if metric.kind is MetricKind.CLASSES:
-        return tuple(np.asarray(each > 0, float) for each in (gold, intact, changed))
+        gold, intact, changed = (np.asarray(each > 0, float) for each in (gold, intact, changed))
     if metric.kind is MetricKind.LOSS:
         return np.full(examples, 7.0), intact**2, changed**2
     return gold, intact, changed
@@ -104,8 +120,8 @@ def test_the_other_test_leaves_out_one_document_after_the_other(metric: Metric) 
     without = []
     for document in range(40):
         rest = np.arange(120) // 3 != document
-        parts = (metric(each[rest], gold[rest]) for each in (intact, changed))
-        without.append(float(np.subtract(*parts)))
+        before, after = (metric(each[rest], gold[rest]) for each in (intact, changed))
+        without.append(before - after)
     error = math.sqrt(39 / 40 * ((np.array(without) - np.mean(without)) ** 2).sum())
     distance = (allowed - loss) / error
     assert estimate.loss == pytest.approx(loss)

@@ -60,6 +60,8 @@ def model_card(model: Model, study: Study, summary: PruningSummary) -> str:
 
 def _reason(study: Study, summary: PruningSummary) -> str:
     pruned, step = summary.pruned, study.options["step"]
+    if pruned.kept == pruned.heads:
+        return "No head was removed."
     again = "" if step is None else f"; the others were scored again after every {step} removals"
     instead = ""
     if study.options["how"] == "mean":

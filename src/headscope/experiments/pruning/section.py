@@ -13,7 +13,12 @@ from headscope.evidence import Unit
 from headscope.evidence.metrics import Score
 from headscope.experiments._shared.head_curves import PRUNING, TEST, PruningRow
 from headscope.experiments.pruning.remarks import as_good_at_random
-from headscope.experiments.pruning.tables import REMOVALS, PruningSummary, limit_in_words
+from headscope.experiments.pruning.tables import (
+    CERTIFICATION,
+    REMOVALS,
+    PruningSummary,
+    limit_in_words,
+)
 from headscope.report.charts import Chart
 from headscope.report.drawings import COLOURS, Drawing
 from headscope.report.sections import (
@@ -87,6 +92,7 @@ def _pruning_section(run: RunResults) -> Section:
         ],
         ("heads kept", *methods),
         _lines(points, methods),
+        below=list(_certification(run, summary)),
         finding=_finding(summary),
         glance=_glance(summary, points, intact),
         menu="Pruning",
@@ -134,7 +140,6 @@ def _text(summary: PruningSummary, study: Study) -> Iterator[str]:
     exact = f"to {pruned.difference:.0e} of the largest" if pruned.difference else "to the last bit"
     yield (
         f"Heads were chosen on {sizes.choice:,} examples and evaluated on {sizes.test:,} others. "
-        f"{_certified(summary)}"
         f"{before:,} parameters before, {after:,} after ({after / before:.1%}). The pruned model's "
         f"outputs are those of the intact one with the same heads off, {exact}."
     )
@@ -142,15 +147,33 @@ def _text(summary: PruningSummary, study: Study) -> Iterator[str]:
         yield f"Heads were scored again after every {study.options['step']} removals."
 
 
-def _certified(summary: PruningSummary) -> str:
-    """How the number of heads was found, where a loss is promised."""
-    if summary.promise is None:
-        return ""
-    return (
-        f"How many may go was tested on {summary.sizes.certify:,} examples that had no part in "
-        "either: growing numbers in turn, each with a one-sided paired test of the null hypothesis "
-        "that the loss exceeds the limit, until the first that is not rejected (Angelopoulos et "
-        "al. 2021). "
+def _certification(run: RunResults, summary: PruningSummary) -> Iterator[Section]:
+    """The tests of how many heads may go, where a loss is promised."""
+    promise, intact = summary.promise, summary.intact[0]
+    if promise is None:
+        return
+    unit, limit = intact.difference_unit, limit_in_words(promise.max_drop, intact)
+    rows = [
+        (
+            str(row.removed),
+            unit.number(-row.loss * intact.better),
+            f"{row.p:.2g}",
+            "yes" if row.accepted else "no",
+        )
+        for row in run.rows(CERTIFICATION)
+    ]
+    yield Section(
+        "How many heads may go",
+        [
+            f"Growing numbers of heads were tested in turn on {promise.examples:,} examples that "
+            "had no part in choosing the order, each with a one-sided paired test of the null "
+            f"hypothesis that more than {limit} of {intact.metric} are lost, until the first that "
+            f"is not rejected at the level {1 - promise.confidence:.2g} (fixed sequence testing, "
+            "Angelopoulos et al. 2021). The change in this table was used to choose and is "
+            "optimistic; the one above was not."
+        ],
+        columns=("heads removed", f"change of {intact.metric}", "p", "accepted"),
+        rows=rows,
     )
 
 
