@@ -1,4 +1,4 @@
-"""Small networks from features to answers: many of them, trained side by side."""
+"""Small networks from features to classes: several of them, trained side by side."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Recipe:
         networks, hidden: how many, and how wide.
         batch: rows that each network sees in a step, drawn for itself.
         balance: classes are weighted by their size to minus this power.
-        smooth: share of every target that is spread evenly over all answers.
+        smooth: share of every target that is spread evenly over all classes.
     """
 
     networks: int = 6
-    hidden: int = 128
-    steps: int = 900
-    batch: int = 1024
+    hidden: int = 64
+    steps: int = 350
+    batch: int = 512
     rate: float = 0.01
     decay: float = 0.3
     drop: float = 0.4
-    balance: float = 0.5
+    balance: float = 0.0
     smooth: float = 0.02
     seed: int = 0
 
@@ -46,7 +46,7 @@ class Rows:
 
     Attributes:
         given: (row, feature)
-        target: (row, annotator, answer) probabilities, those of one row together.
+        target: (row, annotator, class) probabilities, those of one row together.
         weight: (row,) how much each counts.
     """
 
@@ -55,13 +55,10 @@ class Rows:
     weight: Floats
 
 
-def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, Tensor]:
+def fitted(rows: Rows, blank: Rows, recipe: Recipe) -> dict[str, Tensor]:
     """Networks trained on some rows, and on blank ones, which do not enter the normalisation.
 
-    Args:
-        names: (answer, class) 1 for the class that follows from the answers.
-
-    Annotators have different tendencies, and few have seen all maps. A vote is therefore modelled
+    Annotators have different tendencies, and none has seen all maps. A vote is therefore modelled
     as a common answer plus the annotator's own tendency; the mean over annotators is kept.
     """
     drawn = torch.Generator().manual_seed(recipe.seed)
@@ -78,20 +75,20 @@ def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, 
         made: Tensor = torch.randn(recipe.networks, *size, generator=drawn) * spread
         return made.requires_grad_()
 
-    annotators, answers = target.shape[1:]
-    weights = {"in": matrix(given.shape[1], recipe.hidden), "out": matrix(recipe.hidden, answers)}
+    annotators, classes = target.shape[1:]
+    weights = {"in": matrix(given.shape[1], recipe.hidden), "out": matrix(recipe.hidden, classes)}
     for name in ("in", "out"):
         width = weights[name].shape[-1]
         weights[f"{name} bias"] = torch.zeros(recipe.networks, 1, width, requires_grad=True)
-    leaning = torch.zeros(recipe.networks, 1, annotators, answers, requires_grad=True)
+    leaning = torch.zeros(recipe.networks, 1, annotators, classes, requires_grad=True)
     optimizer = torch.optim.AdamW(weights.values(), recipe.rate, weight_decay=recipe.decay)
     optimizer.add_param_group({"params": [leaning], "weight_decay": 0.0})
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, recipe.steps)
     for _ in range(recipe.steps):
         some = torch.randint(len(flat), (recipe.networks, recipe.batch), generator=drawn)
         hidden = torch.relu(flat[some] @ weights["in"] + weights["in bias"])
-        kept = torch.rand(hidden.shape, generator=drawn) > recipe.drop
-        scores = hidden * kept / (1 - recipe.drop) @ weights["out"] + weights["out bias"]
+        alive = torch.rand(hidden.shape, generator=drawn) > recipe.drop
+        scores = hidden * alive / (1 - recipe.drop) @ weights["out"] + weights["out bias"]
         said = (scores.unsqueeze(2) + leaning).log_softmax(-1)
         each = (said * target[some]).sum((-2, -1))
         loss = -(weight[some] * each).sum() / weight[some].sum()
@@ -102,7 +99,7 @@ def fitted(rows: Rows, blank: Rows, names: Floats, recipe: Recipe) -> dict[str, 
     found = {name: one.detach() for name, one in weights.items()} | {"mean": mean, "scale": scale}
     found["out bias"] += leaning.detach().mean(2)
     found = {name: (one * 10**DIGITS).round() / 10**DIGITS for name, one in found.items()}
-    return found | {"names": torch.from_numpy(names).float()}
+    return found | {"names": torch.eye(classes)}
 
 
 def alone(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:

@@ -1,4 +1,4 @@
-"""The learning problem of the classifier: features of maps, and the votes of annotators."""
+"""The learning problem of the classifier: features of maps, and the labels of annotators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headscope.analyses._shapes.features import features
 from headscope.analyses._shapes.tokens import Tokens
 from headscope.model.hooks.workspace import Workspace
 from labelling.draw import LONGEST, SHORTEST, Drawn, Shown, read_maps
-from labelling.votes import ANNOTATORS, EVERYBODY, Answers, Label, Vote, by_map, labels
+from labelling.fresh import TRAINING, FreshLabel, read_fresh
 
 FOLDS = 10
 BLANKS, FAINT = 60, 0.2
@@ -26,28 +26,19 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Problem:
-    """Features, votes and labels of a set of maps.
+    """Features and labels of a set of maps.
 
     Attributes:
-        number: (map,) which maps; the guide's examples are not among them.
+        number: (map,) which maps.
         given: (map, feature)
-        votes: (map, annotator, answer) 1 for the set of answers to the guide's questions that each
-            of `EVERYBODY` gave.
-        names: (answer, class) 1 for the class that follows from the answers.
-        said: (annotator, map) the class that each of `ANNOTATORS` named; -1 where none did.
-        label: (map,) the class that counts.
-        judged: (map,) whether scores include it; the others are for training only.
+        votes: (map, annotator, class) 1 for the class that each of `TRAINING` chose.
         head, text: (map,) must not occur both in a fold and in its training data.
-        blank: (map, feature) of maps with nothing on them; nothing: their place among the answers.
+        blank: (map, feature) of maps with nothing on them; nothing: their class.
     """
 
     number: NDArray[np.int64]
     given: Floats
     votes: Floats
-    names: Floats
-    said: NDArray[np.int64]
-    label: NDArray[np.int64]
-    judged: Bools
     head: NDArray[np.str_]
     text: NDArray[np.str_]
     blank: Floats
@@ -55,11 +46,8 @@ class Problem:
 
     def only(self, chosen: Bools) -> Problem:
         """Some of the maps."""
-        kept = {
-            name: getattr(self, name)[chosen]
-            for name in ("number", "given", "votes", "label", "judged", "head", "text")
-        }
-        return replace(self, **kept, said=self.said[:, chosen])
+        kept = {name: getattr(self, name)[chosen] for name in ("number", "given", "votes")}
+        return replace(self, **kept, head=self.head[chosen], text=self.text[chosen])
 
     def folds(self) -> Iterator[tuple[Bools, Bools]]:
         """Training and held-out maps."""
@@ -67,11 +55,12 @@ class Problem:
         drawn = np.random.default_rng(0).permutation(len(heads)) % FOLDS
         fold = drawn[np.searchsorted(heads, self.head)]
         for number in range(FOLDS):
-            out = (fold == number) & self.judged
+            out = fold == number
             yield (fold != number) & ~np.isin(self.text, self.text[out]), out
 
 
 def told(shown: Shown) -> Tokens:
+    """The tokens of a map."""
     sentence = torch.from_numpy(shown.sentence.astype(np.int64))[None]
     return Tokens(torch.ones_like(sentence, dtype=torch.bool), sentence >= 0, sentence == 1)
 
@@ -104,51 +93,35 @@ def blanks() -> Iterator[Shown]:
         yield Shown(weights / weights.sum(1, keepdims=True), sentence, token)
 
 
+def class_of(name: str, label: FreshLabel) -> int:
+    """The class of a label: its shape, or whether it is flagged."""
+    return int(label.matching) if name == "matching" else SHAPES.index(label.shape)
+
+
 def problems() -> dict[str, Problem]:
     """The five shapes; and matching, on pairs."""
     drawn, shown = read_maps()
-    final, votes = labels(), by_map()
+    labels = [read_fresh(annotator) for annotator in TRAINING]
+    known = sorted(set().union(*labels))
     made = {}
-    for name in ("shape", "matching"):
+    for name, classes in (("shape", len(SHAPES)), ("matching", 2)):
         matching = name == "matching"
-        places = [n for n in final if not matching or (shown[n].sentence == 1).any()]
-
-        def answered(vote: Vote, matching: bool = matching) -> Answers:
-            return (vote.matching,) if matching else vote.answers
-
-        def named(one: Vote | Label, matching: bool = matching) -> int:
-            return int(one.matching) if matching else SHAPES.index(one.shape)
-
-        some = [votes[n] for n in places]
-        known = sorted({answered(vote): named(vote) for one in some for vote in one}.items())
-        kinds = [answers for answers, _ in known]
-        said = [{vote.annotator: named(vote) for vote in one} for one in some]
+        numbers = [n for n in known if not matching or (shown[n].sentence == 1).any()]
+        votes = np.zeros((len(numbers), len(labels), classes))
+        for place, number in enumerate(numbers):
+            for annotator, labelled in enumerate(labels):
+                if number in labelled:
+                    votes[place, annotator, class_of(name, labelled[number])] = 1
         made[name] = Problem(
-            np.array(places),
-            measured([shown[n] for n in places], matching),
-            voted(
-                [{vote.annotator: kinds.index(answered(vote)) for vote in one} for one in some],
-                len(kinds),
-            ),
-            np.eye(1 + max(shape for _, shape in known))[[shape for _, shape in known]],
-            np.array([[one.get(annotator, -1) for one in said] for annotator in ANNOTATORS]),
-            np.array([named(final[n]) for n in places]),
-            np.array([drawn[n].judged for n in places]),
-            np.array([head_of(drawn[n]) for n in places]),
-            np.array([f"{drawn[n].source} {drawn[n].text}" for n in places]),
+            np.array(numbers),
+            measured([shown[n] for n in numbers], matching),
+            votes,
+            np.array([head_of(drawn[n]) for n in numbers]),
+            np.array([f"{drawn[n].source} {drawn[n].text}" for n in numbers]),
             measured(list(blanks()), matching),
-            next(place for place, answers in enumerate(kinds) if not any(answers)),
+            0 if matching else SHAPES.index("heterogeneous"),
         )
     return made
-
-
-def voted(given: list[dict[int, int]], answers: int) -> Floats:
-    """(map, annotator, answer) from the index of the answer that each annotator gave."""
-    votes = np.zeros((len(given), len(EVERYBODY), answers))
-    for place, one in enumerate(given):
-        for annotator, answer in one.items():
-            votes[place, EVERYBODY.index(annotator), answer] = 1
-    return votes
 
 
 def head_of(one: Drawn) -> str:

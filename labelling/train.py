@@ -5,11 +5,10 @@
     python -m labelling.train --wrong F   also draw 20 maps that it gets wrong
 
 Folds are split by head (a head before and after fine-tuning is one head), and the texts of a fold
-are excluded from training as well. Networks learn how annotators answer the guide's four questions
-jointly; the shape follows from the answers by the guide's table. Each vote is modelled as that of
-the annotator who gave it, and a map is weighted by its number of votes. The training data also
-include maps that were selected because a classifier was uncertain about them, and some blank maps,
-since no sampled model shows any; no score includes these.
+are excluded from training as well. Networks learn what the annotators of `labelling.fresh` call a
+map; each vote is modelled as that of the annotator who gave it. The held-out maps are neither
+trained on nor scored here (`labelling.held_out` does). The training data also include some blank
+maps, since no sampled model shows any; no score includes these.
 """
 
 from __future__ import annotations
@@ -22,29 +21,32 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
-from sklearn.metrics import confusion_matrix, f1_score
 from torch import Tensor
 
 from headscope.analyses._shapes import classifier
 from headscope.analyses._shapes.classifier import SHAPES
-from labelling.agreement import against_others, macro, most_votes
 from labelling.draw import read_maps
+from labelling.fresh import SECOND, TRAINING
 from labelling.networks import Recipe, Rows, alone, fitted, predicted
 from labelling.problem import FOLDS, Floats, Problem, problems
+from labelling.scores import Labels, confused, each_f1, flag_f1, interval, macro_f1, table
 from labelling.sheets import SMALL, sheet
-from labelling.votes import ANNOTATORS
 
 WEIGHTS = Path(classifier.__file__).parent / classifier.WEIGHTS
-TIMES, SPLITS = 2000, 100
 RECIPES = {
     "shape": Recipe(),
     "matching": Recipe(hidden=32, balance=0.6, decay=0.1, drop=0.2, smooth=0.05),
 }
+CLASSES = {"shape": SHAPES, "matching": ("no", "yes")}
+SCORES = {"shape": macro_f1, "matching": flag_f1}
+SHORT = ("vertical", "diagonal", "vert+diag", "block", "heterog.")
 
 
 def rows_of(problem: Problem, recipe: Recipe) -> tuple[Rows, Rows]:
     """Maps with their votes, and blank ones with unanimous votes."""
-    rare = np.maximum(np.bincount(problem.label), 1.0) ** -recipe.balance
+    total = problem.votes.sum((1, 2))
+    label = problem.votes.sum(1).argmax(1)
+    rare = np.maximum(np.bincount(label, total, problem.votes.shape[2]), 1.0) ** -recipe.balance
     blank = np.zeros((len(problem.blank), *problem.votes.shape[1:]))
     blank[..., problem.nothing] = 1
     targets = []
@@ -52,17 +54,15 @@ def rows_of(problem: Problem, recipe: Recipe) -> tuple[Rows, Rows]:
         even = votes.any(-1, keepdims=True) / votes.shape[-1]
         target = votes * (1 - recipe.smooth) + even * recipe.smooth
         targets.append(target / votes.sum((1, 2), keepdims=True))
-    counts = np.minimum(problem.votes.sum((1, 2)) / len(ANNOTATORS), 1.0)
-    alike = np.full(len(blank), rare[problem.names[problem.nothing].argmax()])
     return (
-        Rows(problem.given, targets[0], rare[problem.label] * counts),
-        Rows(problem.blank, targets[1], alike),
+        Rows(problem.given, targets[0], rare[label] * total),
+        Rows(problem.blank, targets[1], np.full(len(blank), rare[problem.nothing])),
     )
 
 
 def learn(name: str, problem: Problem) -> dict[str, Tensor]:
-    """Networks that answer as annotators do."""
-    return fitted(*rows_of(problem, RECIPES[name]), problem.names, RECIPES[name])
+    """Networks that call maps what annotators call them."""
+    return fitted(*rows_of(problem, RECIPES[name]), RECIPES[name])
 
 
 def cross_validated(name: str, problem: Problem) -> tuple[Floats, Floats]:
@@ -73,109 +73,88 @@ def cross_validated(name: str, problem: Problem) -> tuple[Floats, Floats]:
     Returns:
         (map, class) by all networks together; (network, map, class) by each alone.
     """
-    classes, many = problem.names.shape[1], RECIPES[name].networks
-    together = np.zeros((len(problem.label), classes))
-    each = np.zeros((many, len(problem.label), classes))
+    classes, many = problem.votes.shape[2], RECIPES[name].networks
+    together = np.zeros((len(problem.number), classes))
+    each = np.zeros((many, len(problem.number), classes))
     folds = list(problem.folds())
     with ProcessPoolExecutor(initializer=torch.set_num_threads, initargs=(1,)) as pool:
         parts = [problem.only(inside) for inside, _ in folds]
         for (_, out), learned in zip(folds, pool.map(learn, [name] * FOLDS, parts), strict=True):
             together[out] = predicted(learned, problem.given[out])
             each[:, out] = [predicted(one, problem.given[out]) for one in alone(learned)]
-    return together[problem.judged], each[:, problem.judged]
-
-
-def interval(problem: Problem, guess: NDArray[np.int64]) -> tuple[float, float]:
-    """Interval of macro-F1, by a bootstrap over heads."""
-    rng, heads = np.random.default_rng(0), np.unique(problem.head)
-    places = [np.nonzero(problem.head == head)[0] for head in heads]
-    drawn = []
-    for _ in range(TIMES):
-        chosen = np.concatenate([places[n] for n in rng.integers(0, len(heads), len(heads))])
-        drawn.append(f1_score(problem.label[chosen], guess[chosen], average="macro"))
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return float(low), float(high)
+    return together, each
 
 
 def tell(name: str, problem: Problem, found: Floats, each_alone: Floats) -> None:
-    """Print scores, the confusion matrix and calibration."""
-    guess, label = found.argmax(1), problem.label
-    classes = SHAPES if name == "shape" else ("no", "yes")
-    each = f1_score(label, guess, average=None)
-    low, high = interval(problem, guess)
-    print(f"{name}: {len(label)} maps, {FOLDS} folds by head and text")
-    print(
-        f"  accuracy {np.mean(label == guess):.3f}, macro-F1 {each.mean():.3f} "
-        f"[{low:.3f}, {high:.3f}]"
-    )
-    print("  F1", ", ".join(f"{c} {f:.2f}" for c, f in zip(classes, each, strict=True)))
-    single = [macro(label, one.argmax(1)) for one in each_alone]
-    print(
-        f"  each network alone: macro-F1 {np.mean(single):.3f} "
-        f"({min(single):.3f} to {max(single):.3f})"
-    )
-    total = len(ANNOTATORS)
-    for least in (total, total - 1):
-        sure = most_votes(problem.said) >= least
-        print(
-            f"  where at least {least} of {total} annotators agree ({sure.sum()}): "
-            f"accuracy {np.mean(label[sure] == guess[sure]):.3f}, "
-            f"macro-F1 {macro(label[sure], guess[sure]):.3f}"
-        )
-    print(
-        "  naming the likeliest class, if annotators voted with these probabilities: "
-        f"macro-F1 {known(found):.3f}"
-    )
+    """Print scores against single votes, and how two annotators of the same maps compare."""
+    place, _, label = np.nonzero(problem.votes)
+    score, classes, guess = SCORES[name], CLASSES[name], found.argmax(1)[place]
+    low, high = interval(lambda some: score(label[some], guess[some]), problem.head[place])
+    print(f"{name}: {len(found)} maps, {len(label)} votes, {FOLDS} folds by head and text")
+    print(f"  accuracy {np.mean(label == guess):.3f}")
+    print(f"  F1 {score(label, guess):.3f} [{low:.3f}, {high:.3f}]")
     if name == "shape":
-        against_annotators(problem, guess)
-    print("  rows: label, columns: classifier")
-    for shape, row in zip(classes, confusion_matrix(label, guess), strict=True):
-        print(f"  {shape:18}", *(f"{cell:5}" for cell in row))
-    best = found.max(1)
-    print("  calibration: probability of the likeliest class, how often it is right")
+        each = zip(classes, each_f1(label, guess), strict=True)
+        print("  F1 of", ", ".join(f"{shape} {value:.2f}" for shape, value in each))
+    single = [score(label, one.argmax(1)[place]) for one in each_alone]
+    print(f"  each network alone {np.mean(single):.3f} ({min(single):.3f} to {max(single):.3f})")
+    likelihood = np.log(np.maximum(found[place, label], 1e-9)).mean()
+    print(f"  mean log likelihood of a vote {likelihood:.3f}")
+    compare_second(name, problem, found.argmax(1))
+    print("  rows: votes, columns: classifier")
+    print(*table(label, guess, classes), sep="\n")
+    calibration(problem, found)
+
+
+def compare_second(name: str, problem: Problem, guess: Labels) -> None:
+    """Print scores on the maps that two fresh annotators labelled."""
+    score, votes = SCORES[name], problem.votes
+    pairs = [(TRAINING.index(one), TRAINING.index(other)) for one, other in SECOND.items()]
+    places = [np.nonzero(votes[:, one].any(1) & votes[:, other].any(1))[0] for one, other in pairs]
+    first, second = (
+        np.concatenate(
+            [votes[at, pair[turn]].argmax(1) for at, pair in zip(places, pairs, strict=True)]
+        )
+        for turn in (0, 1)
+    )
+    ours = guess[np.concatenate(places)]
+    agreed = first == second
+    print(f"  on {len(ours)} maps with a second opinion:")
+    print(f"    one annotator against the other {score(first, second):.3f}")
+    print(f"    classifier against the first {score(first, ours):.3f}")
+    print(f"    classifier against the second {score(second, ours):.3f}")
+    both = score(first[agreed], ours[agreed])
+    print(f"    classifier against both where they agree ({agreed.sum()}) {both:.3f}")
+    if name == "shape":
+        print(
+            f"    vertical against heterogeneous: {confused(first, second)} between annotators, "
+            f"{confused(first, ours)} and {confused(second, ours)} with the classifier"
+        )
+
+
+def calibration(problem: Problem, found: Floats) -> None:
+    """Print how often votes are for the likeliest class, by its probability."""
+    place, _, label = np.nonzero(problem.votes)
+    best, right = found.max(1)[place], found.argmax(1)[place] == label
+    print("  calibration: probability of the likeliest class, share of votes for it")
     for low, high in ((0, 0.5), (0.5, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
         inside = (best >= low) & (best < high)
         if inside.any():
-            right = np.mean(label[inside] == guess[inside])
-            print(f"  {best[inside].mean():.2f} {right:.2f} ({inside.sum()})")
-    off = np.abs(found - np.eye(found.shape[1])[label]).sum() / 2 / len(label)
-    print(f"  mean distance of probabilities from the label {off:.3f}")
-
-
-def known(found: Floats) -> float:
-    """The macro-F1 of always naming the likeliest class against the majority of annotators, if they
-    voted with these probabilities.
-    """
-    rng, total = np.random.default_rng(0), len(ANNOTATORS)
-    drawn = rng.multinomial(total, found / found.sum(1, keepdims=True), size=(SPLITS, len(found)))
-    return float(np.mean([macro(one.argmax(1), found.argmax(1)) for one in drawn]))
-
-
-def against_annotators(problem: Problem, guess: NDArray[np.int64]) -> None:
-    """Print the scores of each annotator, and of the classifier, against the other annotators."""
-    said, places = problem.said, range(len(ANNOTATORS))
-    one = np.mean([against_others(said, place, said[place]) for place in places])
-    ours = np.mean([against_others(said, place, guess) for place in places])
-    print(f"  against the majority of the others: an annotator {one:.3f}, classifier {ours:.3f}")
-    each = [macro(said, guess) for said in problem.said]
-    print(f"  against one annotator: {np.mean(each):.3f} ({min(each):.3f} to {max(each):.3f})")
+            print(f"  {best[inside].mean():.2f} {right[inside].mean():.2f} ({inside.sum()})")
 
 
 def wrong(problem: Problem, found: Floats, path: Path) -> None:
-    """Draw maps on which annotators agree and the classifier is most confidently wrong."""
-    guess = found.argmax(1)
-    sure = most_votes(problem.said) == len(ANNOTATORS)
-    missed = np.nonzero(sure & (guess != problem.label))[0]
-    order = missed[np.argsort(found[missed, problem.label[missed]])][: SMALL.maps].tolist()
+    """Draw maps on which two annotators agree and the classifier is most confidently wrong."""
+    votes: NDArray[np.float64] = problem.votes.sum(1)
+    label, guess = votes.argmax(1), found.argmax(1)
+    missed = np.nonzero((votes.max(1) == 2) & (guess != label))[0]
+    order = missed[np.argsort(found[missed, label[missed]])][: SMALL.maps].tolist()
     numbers = problem.number[order].tolist()
     captions = {
-        number: f"{number}: {SHORT[problem.label[n]]}, not {SHORT[guess[n]]}"
+        number: f"{number}: {SHORT[label[n]]}, not {SHORT[guess[n]]}"
         for number, n in zip(numbers, order, strict=True)
     }
     sheet(read_maps()[1], numbers, captions).save(path)
-
-
-SHORT = ("vertical", "diagonal", "vert+diag", "block", "heterog.")
 
 
 def main() -> None:
@@ -189,10 +168,9 @@ def main() -> None:
     for name, problem in problems().items():
         if not asked.check:
             found, each_alone = cross_validated(name, problem)
-            judged = problem.only(problem.judged)
-            tell(name, judged, found, each_alone)
+            tell(name, problem, found, each_alone)
             if asked.wrong and name == "shape":
-                wrong(judged, found, asked.wrong)
+                wrong(problem, found, asked.wrong)
         made = learn(name, problem)
         tensors |= {f"{name} {key}": one.contiguous() for key, one in made.items()}
     if asked.check:

@@ -191,6 +191,7 @@ class Ink:
         )
         torch.mul(offsets, tokens.inside, out=near)
         self.near, self.weight = near.amax(1), (near**2).sum(1)
+        self.lines = tokens.means(near)  # (example, offset, head)
         torch.ge(near, (2 * self.rest).clamp_min(0.1).unsqueeze(1), out=passed)
         each = tokens.means(near.div_(self.largest.unsqueeze(1)))  # (example, offset, head)
         yield "line", each.amax(1)
@@ -214,6 +215,25 @@ class Ink:
         yield "else_less", (darkest - explained) / self.dark_row
         yield "else_weight", (1 - self.column_weight - self.weight).clamp_min(0)
 
+    def shares(self) -> Measures:
+        """Which share of the weight lies in columns, and which on lines along the diagonal?"""
+        each = self._over_even(self.means).sum(-1)  # (example, head, sentence)
+        yield "column_share", (each * self.tokens.parts).sum(-1)
+        yield "column_share_of_all", self._over_even(self.whole).sum(-1)
+        yield "column_share_first", self._over_even(self.profile).amax(-1)
+        lines = self._over_even(self.lines)
+        yield "line_share", lines.sum(1)
+        yield "line_share_first", lines.amax(1)
+
+    def _over_even(self, ink: Tensor) -> Tensor:
+        """The weight in a place of which all rows have this mean ink, above that of an even map.
+
+        The square of a mean of roots is below the mean weight, the more so the more rows differ:
+        weight that few rows have in a place hardly counts.
+        """
+        even = (1 / self.tokens.size).view(-1, *[1] * (ink.dim() - 1))
+        return (ink**2 - even).clamp_min(0)
+
 
 def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Tensor]:
     """(example, head) each, for maps (example, head, query, key); rows of real queries sum to 1."""
@@ -225,6 +245,7 @@ def features(weights: Tensor, tokens: Tokens, space: Workspace) -> dict[str, Ten
         ink.leftover,
         ink.diagonals,
         ink.others,
+        ink.shares,
     )
     measures = {name: measured for part in parts for name, measured in part()}
     above = {name: value for name, value in measures.items() if isinstance(value, Above)}
