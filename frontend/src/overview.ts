@@ -21,4 +21,4 @@ export function overview(data: Data, view: View): { element: HTMLElement; board:
 
 const key = (): HTMLElement =>
   el("p", { class: "fine key" },
-    "Dot: estimate; thick line: 95% interval; tick: baseline, what position or even attention would give.");
+    "Dot: estimate; thick line: 95% interval; tick: baseline, what position, a simple rule or even attention would give.");

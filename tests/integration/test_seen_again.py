@@ -66,6 +66,9 @@ def test_the_page_speaks_of_the_strongest_rule(twice: RunResults) -> None:
     part = section_of(twice, "part", "coreference")
     assert part.finding.startswith("Undecided: ")
     assert "groups of documents are too few to tell whether" in part.finding
+    relations_of_part = section_of(twice, "part", "dependencies")
+    assert relations_of_part.finding.startswith("Undecided: at most ")
+    assert [below.title for below in relations_of_part.below][2].startswith("Undecided")
 
 
 def test_the_same_texts_under_another_name_show_the_same(twice: RunResults) -> None:
