@@ -100,7 +100,7 @@ def test_other_schemes_are_not_looked_at(minilm: Model, data: Path) -> None:
     results = scan(minilm, *corpora, only=["dependencies"], progress=NoProgress())
     (rule,) = (rule for name, rule in role_rules() if name == "dependencies")
     others = [
-        [other.corpus for other in OtherCorpora(view, rule, "dependencies").views]
+        OtherCorpora(view, rule, "dependencies").corpora
         for view in (CorpusView(results, name, "trained") for name in results.corpora)
     ]
     assert others == [["en_pud-ud-test"], ["en_ewt-ud-dev"], []]

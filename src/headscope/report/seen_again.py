@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from headscope.evidence import HeadRow, RoleRule
+from headscope.evidence import HEADS, HeadRow, RoleRule
 from headscope.evidence.few_cases import MIN_CASES
 from headscope.evidence.interval import ALPHA, benjamini_hochberg
 from headscope.report.sections import Cell
@@ -19,8 +19,16 @@ SAME_LABELS = 0.8
 Of Universal Dependencies English and German share 95% or more, English and Japanese 65%; English
 in Universal and in Stanford Dependencies shares 50 to 57%."""
 
+SEEN_AGAIN = (
+    "Seen again: of the other corpora with the same labels and 100 cases or more, those in which "
+    "the same head passes the same tests; as high: those in which its accuracy lies in the "
+    "interval here or above it."
+)
+"""What the numbers of other corpora mean."""
 Pair = tuple[HeadRow, HeadRow]
 """A number of a head that confirms a role, and its gain over the baseline."""
+Where = tuple[str | None, str | None, int | None, int | None]
+"""Group, direction, layer and head of a number."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +44,16 @@ class OtherCorpora:
     analysis: str
 
     @cached_property
-    def views(self) -> list[CorpusView]:
+    def corpora(self) -> list[str]:
         """The other corpora that the same model read and whose labels are the same."""
         view = self.view
         others = [
-            replace(view, corpus=record.corpus)
+            record.corpus
             for record in view.results.record.corpora
             if (record.weights, record.attention) == (view.weights, view.attention)
             and record.corpus != view.corpus
         ]
-        mine = self._cases(view)
+        mine = self._cases(view.corpus) if others else {}
         return [other for other in others if same_labels(mine, self._cases(other))]
 
     def again(self, found: Sequence[Pair]) -> list[Cell]:
@@ -56,10 +64,9 @@ class OtherCorpora:
         sure = [(best, gain) for best, gain in found if _is_sure(best, gain)]
         passed: dict[str | None, list[bool]] = {best.group: [] for best, _ in sure}
         high: dict[str | None, int] = dict.fromkeys(passed, 0)
-        for other in self.views:
-            pairs = [
-                (best, self._same(other, best), self._same(other, gain)) for best, gain in sure
-            ]
+        for other in self.corpora if sure else ():
+            numbers, gains = (self._by_cell(other, row.statistic) for row in sure[0])
+            pairs = [(best, numbers.get(_at(best)), gains.get(_at(gain))) for best, gain in sure]
             known = [(best, one, two) for best, one, two in pairs if one and two]
             known = [trio for trio in known if trio[1].n >= MIN_CASES]
             passes = pass_again([(one, two) for _, one, two in known])
@@ -71,21 +78,23 @@ class OtherCorpora:
             for best, _ in found
         ]
 
-    @staticmethod
-    def _same(other: CorpusView, row: HeadRow) -> HeadRow | None:
-        """The same number of the same head on another corpus."""
-        rows = other.head_rows(row.analysis, row.statistic, row.direction, row.group)
-        return next((one for one in rows if one.place == row.place), None)
+    def _by_cell(self, corpus: str, statistic: str) -> dict[Where, HeadRow]:
+        """The numbers of a statistic on another corpus."""
+        return {_at(row): row for row in self._rows(corpus, statistic=statistic)}
 
-    def _cases(self, view: CorpusView) -> dict[str, int]:
-        """How many cases the labels of a corpus have."""
-        return {
-            row.group or "": row.n
-            for row in view.rows
-            if row.head is not None
-            and (row.analysis, row.statistic) == (self.analysis, self.rule.statistic)
-            and row.group not in self.rule.excluded
-        }
+    def _cases(self, corpus: str) -> dict[str, int]:
+        """How many cases the labels of a corpus have: the same for all heads."""
+        layer = next(layer for layer, heads in enumerate(self.view.head_counts) if heads)
+        rows = self._rows(corpus, statistic=self.rule.statistic, layer=layer, head=0)
+        return {row.group or "": row.n for row in rows if row.group not in self.rule.excluded}
+
+    def _rows(self, corpus: str, **wanted: object) -> list[HeadRow]:
+        place = {"corpus": corpus, "weights": self.view.weights, "analysis": self.analysis}
+        return self.view.results.rows(HEADS, **place, **wanted)
+
+
+def _at(row: HeadRow) -> Where:
+    return row.group, row.direction, row.layer, row.head
 
 
 def pass_again(pairs: Sequence[Pair]) -> list[bool]:

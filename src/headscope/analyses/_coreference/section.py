@@ -7,7 +7,7 @@ from headscope.report.catalogue import role_rules
 from headscope.report.examples import examples_of
 from headscope.report.named_baselines import strongest_baseline
 from headscope.report.sections import Cell, Section, analysis_section
-from headscope.report.seen_again import OtherCorpora
+from headscope.report.seen_again import SEEN_AGAIN, OtherCorpora
 from headscope.report.small_plots import interval_of
 from headscope.report.views import CorpusView
 
@@ -49,7 +49,7 @@ def antecedents(view: CorpusView) -> Section | None:
     rows = results.rows(HEADS, statistic="accuracy", **place, **same)
     lines.append(line(f"{name} on all data", rows))
     others = OtherCorpora(view, rule, "coreference")
-    if others.views:
+    if others.corpora:
         again = others.again([(row, gains[row.group]) for row in best])
         lines.append(("seen again in other corpora", *again))
     return Section(
@@ -58,7 +58,8 @@ def antecedents(view: CorpusView) -> Section | None:
             f"{windows.examples:,} windows of at most {windows.limit} pieces. Rules need no "
             "head; the best head for each type is chosen on one half of the documents and scored "
             "on the other, and compared with the rule that is right most often on the same texts. "
-            "Bold: above it, by a test in pairs over documents, corrected."
+            "Bold: above it, by a test in pairs over documents, corrected.",
+            *([SEEN_AGAIN] if others.corpora else []),
         ],
         columns=(
             "who finds the antecedent",

@@ -12,7 +12,7 @@ from headscope.report.catalogue import role_rules
 from headscope.report.charts import Chart, head_datum, head_map
 from headscope.report.examples import examples_of
 from headscope.report.sections import Cell, Section, analysis_section
-from headscope.report.seen_again import OtherCorpora
+from headscope.report.seen_again import SEEN_AGAIN, OtherCorpora
 from headscope.report.small_plots import Interval, Strip
 from headscope.report.views import CorpusView
 from headscope.runs import RunResults
@@ -236,13 +236,15 @@ def _strip(named: list[Relation]) -> Strip:
 def _group(view: CorpusView, rows: list[Relation], title: str, others: OtherCorpora) -> Section:
     """Some relations; with what other corpora say of their heads where a run has several."""
     words = others.rule.group_words
+    text = [] if rows else ["None."]
     lines = [row.best_cells(view, words.get(row.name, "")) for row in rows]
     columns: tuple[str, ...] = COLUMNS
-    if others.views and any(row.best.sure for row in rows):
+    if others.corpora and any(row.best.sure for row in rows):
         again = others.again([(row.best.accuracy, row.best.gain) for row in rows])
         lines = [(*line, cell) for line, cell in zip(lines, again, strict=True)]
-        columns = (*COLUMNS, f"{AGAIN} {len(others.views)} other corpora")
-    return Section(title, [] if rows else ["None."], columns=columns, rows=lines)
+        columns = (*COLUMNS, f"{AGAIN} {len(others.corpora)} other corpora")
+        text.append(SEEN_AGAIN)
+    return Section(title, text, columns=columns, rows=lines)
 
 
 def _undecided_group(
