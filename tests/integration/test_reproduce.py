@@ -97,6 +97,7 @@ def test_a_command_writes_tables_a_page_and_markdown_and_is_resumed(folder: Path
     [
         (["reproduce", "clark2018", "-o", "new"], "did you mean 'clark2019'?"),
         (["reproduce", "clark2019", "table9", "-o", "new"], "clark2019 has no 'table9'"),
+        (["reproduce", "voita2019", "-o", "new"], "the models of voita2019 were not published"),
         (["reproduce", "clark2019", "--input", "x", "-o", "new"], "is not NAME=DATA"),
         (
             [

@@ -28,7 +28,7 @@ def reproduce(
     Args:
         paper: `clark2019`, `kovaleva2019`, `voita2019`, `michel2019` or `kobayashi2020`.
         tables: parts of it, such as `table1` or `figure2`; none: the whole paper.
-        model: None: the model of the paper, from the hub.
+        model: None: the model of the paper, from the hub, where it was published.
         data: a folder in which inputs that are not given are looked for by the paths that the
             paper's file names; None: the folder that `HEADSCOPE_DATA` names.
         inputs: data by the name that the paper's file gives it: `{"treebank": "my.conllu"}`.
@@ -51,7 +51,7 @@ def reproduce(
 
     published = load_paper(paper)
     numbers = published.select(tables)
-    loaded = model if isinstance(model, Model) else load(model or published.models[0])
+    loaded = model if isinstance(model, Model) else load(model or published.model)
     given = Inputs.of(published, data, inputs or {}, limit)
     experiment = Reproduction(published, numbers, loaded, given)
     return run_study(experiment, out=out, progress=progress, command=command)

@@ -85,7 +85,7 @@ def reproduce_verb(
     results = reproduce(
         paper,
         *(tables or ()),
-        model=load(model or published.models[0], device=device, dtype=dtype),
+        model=load(model or published.model, device=device, dtype=dtype),
         data=data,
         inputs=inputs,
         limit=limit,

@@ -147,6 +147,7 @@ class Paper:
 
     Attributes:
         models: that the authors used; the first is the default.
+        public: whether these can be loaded.
         depth: layers of these models.
         sources: what the short names in `source` stand for.
         tolerances: what the tolerances of its numbers are made of, in words.
@@ -165,6 +166,16 @@ class Paper:
     tolerances: list[str] = field(default_factory=list)
     conventions: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+    public: bool = True
+
+    @property
+    def model(self) -> str:
+        """The model that is used where none is named; an error if the authors kept theirs."""
+        if not self.public:
+            raise HeadscopeError(
+                f"the models of {self.key} were not published; name one that is like them (--model)"
+            )
+        return self.models[0]
 
     @cached_property
     def everything(self) -> list[PublishedNumber]:

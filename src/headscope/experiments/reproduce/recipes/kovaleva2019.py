@@ -128,7 +128,7 @@ def patterns(task: str, bench: Workbench) -> Quantities:
     found = {f"{task} {name}": Recomputed.of(row, PERCENT) for name, row in shares.items()}
     upper = shares["heterogeneous"].value + shares["block"].value
     found[f"{task} upper bound"] = Recomputed(PERCENT * upper, n=rows[0].n)
-    return found
+    return tuned(bench, TASKS[task]).judged(found)
 
 
 def _watched(task: str, bench: Workbench, analysis: str, *, base: bool = False) -> RunResults:
@@ -154,10 +154,11 @@ def ablations(task: str, bench: Workbench) -> Quantities:
     """Figures 8 and 9, section 4.6: a head, or a layer, that attends to all tokens alike."""
     from headscope.experiments.ablation import ablate
 
+    trained = tuned(bench, TASKS[task])
     results: RunResults = bench.run(
         f"{TASKS[task]}-ablation",
         ablate,
-        tuned(bench, TASKS[task]).load(),
+        trained.load(),
         glue_part(bench, TASKS[task], "dev"),
         how="uniform",
         max_length=LENGTH,
@@ -177,7 +178,7 @@ def ablations(task: str, bench: Workbench) -> Quantities:
         }
         found |= {f"{task} {paper_name(row)}": Recomputed(row.value, n=row.n) for row in some}
         found |= {f"{task} {paper_name(row)} gain": _change(row) for row in some}
-    return found
+    return trained.judged(found)
 
 
 def _change(row: AblationRow) -> Recomputed:
@@ -196,16 +197,18 @@ def similarities(task: str, bench: Workbench) -> Quantities:
     """Figure 5: the cosine of maps before and after fine-tuning."""
     from headscope.experiments.compare import changes, compare
 
+    trained = tuned(bench, TASKS[task])
     results = bench.run(
         f"{TASKS[task]}-similarity",
         compare,
         bench.model,
-        tuned(bench, TASKS[task]).load(),
+        trained.load(),
         _texts(task, bench),
         only=["focus"],
         settings=Settings(untrained=0, max_length=LENGTH),
     )
-    return {f"{task} cosine {paper_name(row)}": Recomputed.of(row) for row in changes(results)}
+    found = {f"{task} cosine {paper_name(row)}": Recomputed.of(row) for row in changes(results)}
+    return trained.judged(found)
 
 
 @recipe(PAPER, "separators of QQP", GLUE)
