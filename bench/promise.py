@@ -1,6 +1,6 @@
 """How often pruning's promise is broken: by the point estimate (before), and as it ships (after).
 
-    python -m bench.promise [--paths synthetic real] [--examples 500 2000] [--draws 1000]
+    python -m bench.promise [--paths synthetic sts-b mrpc] [--examples 500 2000] [--draws 1000]
 
 Each population holds the outcomes of many examples along one path of growing removals, so that the
 loss at every point of the path is known. Data sets are drawn from it, each chooses a number of
@@ -36,8 +36,16 @@ from headscope.tasks import Task
 Floats = NDArray[np.float64]
 ALLOWED = (0.005, 0.01, 0.02)
 CONFIDENCE = 0.95
+SYNTHETIC = "synthetic"
+REAL = {
+    "sts-b": ("dev", "train", (SPEARMAN, PEARSON)),
+    "mrpc": ("train", "dev", (ACCURACY, F1, MATTHEWS)),
+}
+"""Real paths: the part of GLUE's data with the population, the part that chooses the order, and the
+metrics. The model was fine-tuned on neither.
+"""
 CHOOSING = 128
-"""Pairs of the train part that choose the order of a real path."""
+"""Pairs that choose the order of a real path."""
 BEYOND = 0.1
 """A real path ends where its metric has lost this much."""
 SIZE = 100_000
@@ -113,22 +121,22 @@ def by_estimate(population: Population, rows: NDArray[np.int64], max_drop: float
     return removed
 
 
-def real_populations(model: Model, data: Path, limit: int | None) -> Iterator[Population]:
-    """Paths of a model on pairs of STS-B and MRPC."""
-    glue = data / "glue"
-    for name, part, metrics in (
-        ("sts-b", "dev", (SPEARMAN, PEARSON)),
-        ("mrpc", "test", (ACCURACY, F1, MATTHEWS)),
-    ):
-        pairs = task(f"similarity:glue/{name}", part=part, glue_dir=glue, limit=limit)
-        choosing = task(f"similarity:glue/{name}", part="train", glue_dir=glue, limit=CHOOSING)
-        gold, intact, path, counts = similarity_path(model, choosing, pairs)
-        if name == "mrpc":
-            threshold = max(np.unique(intact), key=lambda cut: ACCURACY(intact >= cut, gold))
-            intact, path = (np.asarray(each >= threshold, float) for each in (intact, path))
-        for metric in metrics:
-            about = f"{model.name} on {name}, {metric.name}"
-            yield Population(about, metric, gold, intact, path, counts)
+def real_populations(
+    model: Model, name: str, data: Path, limit: int | None
+) -> Iterator[Population]:
+    """Paths of a model on pairs of STS-B or MRPC."""
+    part, chooses, metrics = REAL[name]
+    pairs, choosing = (
+        task(f"similarity:glue/{name}", part=part, glue_dir=data / "glue", limit=limit)
+        for part, limit in ((part, limit), (chooses, CHOOSING))
+    )
+    gold, intact, path, counts = similarity_path(model, choosing, pairs)
+    if name == "mrpc":
+        threshold = max(np.unique(intact), key=lambda cut: ACCURACY(intact >= cut, gold))
+        intact, path = (np.asarray(each >= threshold, float) for each in (intact, path))
+    for metric in metrics:
+        about = f"{model.name} on {name}, {metric.name}"
+        yield Population(about, metric, gold, intact, path, counts)
 
 
 def similarity_path(
@@ -285,16 +293,17 @@ def upper_bound(
 def populations(
     paths: Sequence[str], model: str, limit: int | None
 ) -> Iterator[tuple[Population, float]]:
-    """The populations of some kinds of paths, each with what may be lost."""
-    if "synthetic" in paths:
-        for metric in (ACCURACY, F1, MATTHEWS, PEARSON):
-            for allowed in ALLOWED:
-                yield synthetic_population(metric, allowed, NOISE), allowed
-    if "real" in paths:
-        data = Path(os.environ["HEADSCOPE_DATA"])
-        for population in real_populations(load(model), data, limit):
-            for allowed in ALLOWED:
-                yield population, allowed
+    """The populations of some paths, each with what may be lost."""
+    for name in paths:
+        if name == SYNTHETIC:
+            for metric in (ACCURACY, F1, MATTHEWS, PEARSON):
+                for allowed in ALLOWED:
+                    yield synthetic_population(metric, allowed, NOISE), allowed
+        else:
+            data = Path(os.environ["HEADSCOPE_DATA"])
+            for population in real_populations(load(model), name, data, limit):
+                for allowed in ALLOWED:
+                    yield population, allowed
 
 
 def broken_line(population: Population, limit: Limit, examples: int, draws: int) -> str:
@@ -316,7 +325,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, nargs="+", default=[500, 2000])
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--limit", type=int, default=None, help="pairs of each real population")
-    parser.add_argument("--paths", nargs="+", choices=("synthetic", "real"), default=["synthetic"])
+    parser.add_argument("--paths", nargs="+", choices=(SYNTHETIC, *REAL), default=[SYNTHETIC])
     asked = parser.parse_args()
     print("Loss in points of accuracy that cannot be ruled out with 95% confidence")
     print("\n".join(bound_lines()), flush=True)
