@@ -87,8 +87,7 @@ class PruningTarget:
             raise HeadscopeError(f"--max-drop is what may be lost, 0 or more, not {self.max_drop}")
         if not 0.5 < self.confidence < 1:
             raise HeadscopeError(
-                "--confidence is above 50% and below 100% (95% or 0.95), not "
-                f"{100 * self.confidence:g}%"
+                f"--confidence is above 50% and below 100% (95% or 0.95), not {self.confidence:g}"
             )
         if self.replacement is Replacement.UNIFORM:
             raise HeadscopeError("a head that is removed gives zero, or its mean (--how)")
