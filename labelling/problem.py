@@ -65,19 +65,20 @@ def told(shown: Shown) -> Tokens:
     return Tokens(torch.ones_like(sentence, dtype=torch.bool), sentence >= 0, sentence == 1)
 
 
+def features_of(shown: Shown, counterparts: bool = False) -> dict[str, float]:
+    """The features of a map, or those of its counterparts, by name."""
+    weights = torch.from_numpy(shown.weights).float()[None, None]
+    if counterparts:
+        same = torch.from_numpy(shown.token.astype(np.int64))[None]
+        values = counterpart_features(weights, told(shown), same, Workspace())
+    else:
+        values = features(weights, told(shown), Workspace())
+    return {name: float(value[0, 0]) for name, value in values.items()}
+
+
 def measured(shown: list[Shown], counterparts: bool) -> Floats:
     """(map, feature)"""
-    space, rows = Workspace(), []
-    for one in shown:
-        weights = torch.from_numpy(one.weights).float()[None, None]
-        same = torch.from_numpy(one.token.astype(np.int64))[None]
-        found = (
-            counterpart_features(weights, told(one), same, space)
-            if counterparts
-            else features(weights, told(one), space)
-        )
-        rows.append([float(value[0, 0]) for value in found.values()])
-    return np.array(rows)
+    return np.array([list(features_of(one, counterparts).values()) for one in shown])
 
 
 def blanks() -> Iterator[Shown]:
