@@ -1,1 +1,1 @@
-"""How the training maps of the pattern classifier were sampled, shown and labelled."""
+"""How the maps of the pattern classifier were sampled, shown and labelled, and what it learns."""

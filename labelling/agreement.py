@@ -1,4 +1,4 @@
-"""Agreement between the annotators, and the resulting labels.
+"""Agreement between the annotators of the earlier votes, and the resulting labels.
 
 python -m labelling.agreement
 """

@@ -3,8 +3,7 @@
     python -m labelling.draw random --models DIR --tuned mrpc=DIR   each head once, or twice
     python -m labelling.draw again --models DIR --tuned mrpc=DIR    the same on other texts, added
     python -m labelling.draw more --like CLASS --count N ...        from heads that have shown CLASS
-    python -m labelling.draw doubted --count N ...    maps that the classifier is uncertain about:
-                                                      for training, never for evaluation
+    python -m labelling.draw doubted --count N ...    maps that the classifier is uncertain about
     python -m labelling.draw held-out --count N ...   new texts, all layers of three models alike:
                                                       for evaluation, never for training
 
@@ -72,7 +71,9 @@ class Drawn:
 
     @property
     def judged(self) -> bool:
-        """Whether cross-validation scores it: no classifier took part in selecting it."""
+        """Whether agreement is measured on it: it was sampled without a classifier, and judged by
+        the annotators of the earlier votes.
+        """
         return self.how not in {DOUBTED, HELD_OUT}
 
 

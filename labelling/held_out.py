@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.torch import load_file
 
+from headscope.analyses._shapes.classifier import SHAPES
 from labelling.agreement import most_say
 from labelling.draw import HELD_OUT, UNTUNED, read_maps
 from labelling.fresh import HELD_OUT as ANNOTATORS
@@ -116,8 +117,12 @@ def against_others(maps: HeldOut, guess: list[Labels]) -> str:
 
 
 def print_annotators(maps: HeldOut) -> None:
-    """Print how well the annotators agree."""
+    """Print how well the annotators agree, and how often each chose each shape."""
     print("annotators")
+    for name, one in zip(ANNOTATORS, maps.shapes, strict=True):
+        counts = np.bincount(one, minlength=len(SHAPES)).tolist()
+        chosen = ", ".join(f"{n} {shape}" for shape, n in zip(SHAPES, counts, strict=True))
+        print(f"  {name}: {chosen}")
     for place, one in enumerate(maps.shapes):
         each = [macro_f1(other, one) for n, other in enumerate(maps.shapes) if n != place]
         label = most_say(np.delete(maps.shapes, place, 0))

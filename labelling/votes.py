@@ -1,4 +1,7 @@
-"""The votes of the annotators: one line per map and annotator, never changed afterwards."""
+"""The earlier votes, by the guide: one line per map and annotator, never changed afterwards.
+
+No classifier learns from them any more (`labelling.fresh` has what it learns from).
+"""
 
 from __future__ import annotations
 

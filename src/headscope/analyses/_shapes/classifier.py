@@ -27,8 +27,8 @@ WEIGHTS = "patterns.safetensors"
 
 
 class Classifier:
-    """Some small networks from features to the annotators' answers, whose probabilities are
-    averaged; those of answers that make the same shape are summed.
+    """Some small networks from features to classes, whose probabilities are averaged. Networks may
+    tell more answers apart than there are classes (earlier weights did): `names` sums these.
     """
 
     def __init__(self, tensors: dict[str, Tensor]) -> None:
