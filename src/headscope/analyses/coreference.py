@@ -275,6 +275,7 @@ class Coreference(Analysis):
             for place, name in enumerate(REFERENCES)
         }
         hits, rule = self.hits.tally, strongest([parts[name] for name in RULES])
+        nothing, spread = np.zeros_like(rule.sums), np.zeros((2, *hits.sums.shape[1:]))
         yield Statistic(
             "accuracy",
             hits,
@@ -283,15 +284,16 @@ class Coreference(Analysis):
             "how often the mention looks most at one that refers to the same",
             GROUPS,
             headlines=HEADLINES,
-            null=Null(rule, np.zeros((2, *hits.sums.shape[1:]))),
+            null=Null(rule, spread),
         )
         yield Statistic(
             "gain",
             Tally.of(hits.sums - rule.sums, hits.counts),
-            Tally.of(np.zeros_like(rule.sums), rule.counts),
+            Tally.of(nothing, rule.counts),
             Unit.POINTS,
             "accuracy above the strongest rule that needs no head",
             GROUPS,
+            null=Null(Tally.of(nothing, rule.counts), spread),
         )
         for name, text in REFERENCES.items():
             about = f"antecedents found without any head: {text}"

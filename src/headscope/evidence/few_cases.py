@@ -8,6 +8,11 @@ MIN_CASES = 100
 """With fewer cases nothing is said to be absent, and nothing is looked for again."""
 
 
+def beats(gain: HeadRow) -> bool:
+    """Whether a gain over a baseline passes its test, and all of its interval is a gain."""
+    return gain.sure and gain.low is not None and gain.low > 0
+
+
 def undecided(gain: HeadRow, meaningful: float) -> bool:
     """Whether a head that passed no test may still be better than its baseline by enough to matter.
 
@@ -18,7 +23,7 @@ def undecided(gain: HeadRow, meaningful: float) -> bool:
         gain: what the best head gains over the baseline.
         meaningful: the least gain that would give the head a role.
     """
-    if gain.sure:
+    if beats(gain):
         return False
     if gain.n < MIN_CASES or gain.high is None:
         return True

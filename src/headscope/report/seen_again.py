@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from headscope.evidence import HEADS, HeadRow, RoleRule
-from headscope.evidence.few_cases import MIN_CASES
+from headscope.evidence.few_cases import MIN_CASES, beats
 from headscope.evidence.interval import ALPHA, benjamini_hochberg
 from headscope.report.sections import Cell
 from headscope.report.views import CorpusView
@@ -110,7 +110,7 @@ def pass_again(pairs: Sequence[Pair]) -> list[bool]:
 
 
 def _is_sure(best: HeadRow, gain: HeadRow) -> bool:
-    return best.sure and gain.sure and gain.value > 0
+    return best.sure and beats(gain)
 
 
 def _cell(passed: list[bool], high: int) -> Cell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headscope.evidence import BEST, HEADS, BestHead, HeadRow, RoleRule, Unit, undecided
+from headscope.evidence.few_cases import beats
 from headscope.report.catalogue import role_rules
 from headscope.report.examples import examples_of
 from headscope.report.named_baselines import strongest_baseline
@@ -97,7 +98,7 @@ def _finding(
 
 def _beats(best: BestHead, gain: BestHead) -> bool:
     """Whether a head is surely better than the strongest rule."""
-    return best.sure and gain.sure and gain.value > 0
+    return best.sure and beats(gain)
 
 
 def _gain_cell(gain: BestHead, best: BestHead, rule: RoleRule) -> Cell:
