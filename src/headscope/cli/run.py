@@ -135,7 +135,8 @@ def show_result(
         screen.results(results)
     else:
         screen.summary([results], MOST)
-        screen.line(f"every head in words: headscope roles {folder}")
+        if results.corpora:
+            screen.line(f"every head in words: headscope roles {folder}")
         for step in what_next([results], most=1):
             screen.line(f"next: {step.command}")
     screen.path(page)
