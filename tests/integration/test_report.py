@@ -162,7 +162,7 @@ def test_a_click_leads_to_the_head_and_its_examples(browser: Browser, page_of_de
     page.wait_for_selector("#head-page figure.arcs path.right")
     assert page.locator("#head-page figure.arcs").count() == 6
     assert "leads auxiliaries" in page.locator("#head-examples option").first.inner_text()
-    assert page.locator("#head-page .evidence", has_text="leads determiners").count() == 1
+    assert page.locator("#head-page .evidence", has_text="leads prepositions").count() == 1
     assert page.locator("#head-numbers tr").count() > 10
     assert page.locator("#head-page .relative").count() == 6
     before = page.locator(".map .rows").inner_text()

@@ -50,10 +50,12 @@ def corpus_file(folder: Path, texts: int = 384) -> Path:
 
 
 def wait_for_checkpoint(process: Command, run: Path, after: float) -> None:
-    checkpoint = run / "checkpoint-0.npz"
+    """Wait until a process has kept some of its work: of an untrained network, or of a shard."""
     while process.running:
-        if checkpoint.exists() and checkpoint.stat().st_mtime > after:
-            return
+        kept = run.glob("checkpoint-*.npz") if run.exists() else iter(())
+        with contextlib.suppress(FileNotFoundError):  # finished groups are tidied away
+            if any(checkpoint.stat().st_mtime > after for checkpoint in kept):
+                return
         time.sleep(0.01)
 
 

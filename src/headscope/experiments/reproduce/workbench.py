@@ -57,7 +57,7 @@ Quantities = dict[str, Recomputed]
 def paper_name(row: HeadRow | AblationRow) -> str:
     """A head, or a layer, as the papers name it: they count from 1.
 
-    >>> row = ("wsj", "trained", "focus", "entropy", None, None, 3, 9, 2.5, *[None] * 5)
+    >>> row = ("wsj", "trained", "focus", "entropy", None, None, 3, 9, 2.5, None, None, 8, *[None] * 3)
     >>> paper_name(HeadRow(*row))
     '4-10'
     """
