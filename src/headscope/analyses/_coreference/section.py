@@ -68,7 +68,7 @@ def antecedents(view: CorpusView) -> Section | None:
         ),
         rows=lines,
         finding=_finding(view, rule, best, gains),
-        count=f"{sum(role.analysis == 'coreference' for role in view.roles)}",
+        count=f"{sum(_beats(row, gains[row.group]) for row in best)} of {len(best)}",
     )
 
 
