@@ -57,8 +57,8 @@ Quantities = dict[str, Recomputed]
 def paper_name(row: HeadRow | AblationRow) -> str:
     """A head, or a layer, as the papers name it: they count from 1.
 
-    >>> row = ("wsj", "trained", "focus", "entropy", None, None, 3, 9, 2.5, None, None, 8, *[None] * 3)
-    >>> paper_name(HeadRow(*row))
+    >>> numbers = (3, 9, 2.5, None, None, 8, None, None, None)
+    >>> paper_name(HeadRow("wsj", "trained", "focus", "entropy", None, None, *numbers))
     '4-10'
     """
     assert row.layer is not None
