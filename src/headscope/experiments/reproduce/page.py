@@ -21,8 +21,8 @@ TITLE = "# The papers' numbers, computed again"
 INTRODUCTION = (
     "Made by `headscope reproduce`. A number agrees if the published one lies within our 95% "
     "interval, widened by a tolerance that the paper's file fixes beforehand. With another model, "
-    "or other data, a difference is to be expected; it is shown all the same. Points of curves and "
-    "maps are counted here, and are in the tables of the runs."
+    "or other data, a difference is to be expected; it is shown all the same. Points that were "
+    "read off drawings are shown where they can be compared; all are in the tables of the runs."
 )
 
 
@@ -49,8 +49,7 @@ def _overview(papers: dict[str, list[RunResults]]) -> Iterator[str]:
             (
                 name,
                 run.record.study.model.name,
-                counts_in_words([row for row in run.rows(REPRODUCED) if not row.drawn]),
-                counts_in_words([row for row in run.rows(REPRODUCED) if row.drawn]),
+                *(_counts(run.rows(REPRODUCED), drawn=drawn) for drawn in (False, True)),
                 f"`{_command(run)}`",
             )
             for name, runs in papers.items()
@@ -58,6 +57,11 @@ def _overview(papers: dict[str, list[RunResults]]) -> Iterator[str]:
         ),
     )
     yield ""
+
+
+def _counts(rows: list[ReproducedRow], *, drawn: bool) -> str:
+    some = [row for row in rows if row.drawn == drawn]
+    return counts_in_words(some) if some else "none"
 
 
 def _command(run: RunResults) -> str:
@@ -85,9 +89,9 @@ def _paper(runs: list[RunResults]) -> Iterator[str]:
 
 
 def _table(where: str, models: list[str], rows: list[list[ReproducedRow]]) -> Iterator[str]:
-    """A table of a paper: the printed numbers that any model gave, then why the others are not."""
+    """A table of a paper: the numbers that any model gave, then why the others are not there."""
     drawn = [row for row in rows[0] if row.drawn]
-    by_model = [{(row.row, row.column): row for row in some if not row.drawn} for some in rows]
+    by_model = [{(row.row, row.column): row for row in some} for some in rows]
     yield from (f"### {where}", "")
     computed = [key for key in by_model[0] if any(_computed(some, key) for some in by_model)]
     if computed:
@@ -103,7 +107,7 @@ def _table(where: str, models: list[str], rows: list[list[ReproducedRow]]) -> It
             ),
         )
         yield ""
-    missing = [row for key, row in by_model[0].items() if key not in computed]
+    missing = [row for key, row in by_model[0].items() if key not in computed and not row.drawn]
     if drawn:
         for model, some in zip(models, rows, strict=True):
             points = counts_in_words([row for row in some if row.drawn])
@@ -113,7 +117,7 @@ def _table(where: str, models: list[str], rows: list[list[ReproducedRow]]) -> It
 
 
 def _computed(some: dict[tuple[str, str], ReproducedRow], key: tuple[str, str]) -> bool:
-    return key in some and some[key].computed
+    return key in some and some[key].computed and some[key].shown
 
 
 def _name(row: ReproducedRow) -> str:
