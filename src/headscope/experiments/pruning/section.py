@@ -123,10 +123,17 @@ def _finding(summary: PruningSummary) -> str:
 
 
 def _glance(summary: PruningSummary, points: list[CurvePoint], intact: Score) -> Curve:
-    pruned = summary.pruned
-    own = [point for point in points if point.method == pruned.method]
+    """The metric along the order, with the model that was made, wherever that lies on it."""
+    pruned, made = summary.pruned, summary.pruned.test[0]
+    ends = (intact.value + made.low, intact.value + made.high)
+    own = {
+        point.kept: (point.kept, point.value, point.low, point.high)
+        for point in points
+        if point.method == pruned.method
+    }
+    own.setdefault(pruned.kept, (pruned.kept, made.value, *ends))
     return Curve(
-        [(point.kept, point.value, point.low, point.high) for point in own],
+        sorted(own.values(), reverse=True),
         intact.value,
         pruned.kept,
         "heads kept",
