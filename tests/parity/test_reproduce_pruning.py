@@ -160,8 +160,15 @@ def test_a_model_that_has_learned_nothing_is_set_apart(bench: Workbench) -> None
     trained = tuned(bench, "mrpc")
     (first, *others) = trained.record.trained
     found = {"accuracy": Recomputed(first.value)}
-    for value, apart in ((0.6, True), (0.9, False)):
-        score = replace(first, value=value, nothing=0.55, error=0.05)
+    cases: list[tuple[float, float | None, float, bool]] = [
+        (0.6, 0.55, 0.05, True),
+        (0.9, 0.55, 0.05, False),
+        (0.0, 0.0, 0.0, True),  # F1 of a model that names one class only
+        (0.08, None, 0.05, True),  # a correlation
+        (0.8, None, 0.05, False),
+    ]
+    for value, nothing, error, apart in cases:
+        score = replace(first, value=value, nothing=nothing, error=error)
         judged = replace(trained, record=trained.record.completed([score, *others])).judged(found)
         assert bool(judged["accuracy"].apart) is apart
         assert judged["accuracy"].value == first.value

@@ -59,6 +59,12 @@ def _overview(papers: dict[str, list[RunResults]]) -> Iterator[str]:
     yield ""
 
 
+def _heading(run: RunResults) -> str:
+    """The model, and how many texts it had if these were limited."""
+    limit = run.record.study.options["limit"]
+    return f"{run.record.study.model.name}{'' if limit is None else f', {limit} texts'}"
+
+
 def _counts(rows: list[ReproducedRow], *, drawn: bool) -> str:
     some = [row for row in rows if row.drawn == drawn]
     return counts_in_words(some) if some else "none"
@@ -83,9 +89,14 @@ def _paper(runs: list[RunResults]) -> Iterator[str]:
         yield from ("", f"{title}:", "", *(f"- {each}" for each in words))
     yield ""
     tables = [by_table(run.rows(REPRODUCED)) for run in runs]
-    models = [run.record.study.model.name for run in runs]
-    for where in tables[0]:
-        yield from _table(where, models, [table.get(where, []) for table in tables])
+    models = [_heading(run) for run in runs]
+    for where in dict.fromkeys(where for table in tables for where in table):
+        there = [
+            (name, table[where])
+            for name, table in zip(models, tables, strict=True)
+            if where in table
+        ]
+        yield from _table(where, [name for name, _ in there], [some for _, some in there])
 
 
 def _table(where: str, models: list[str], rows: list[list[ReproducedRow]]) -> Iterator[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headscope.experiments.finetuning.tables import TrainingRecord
     from headscope.model import Model
 
-GUESSES = "the model that was fine-tuned here does no better than guessing the commonest class"
+GUESSES = "the model that was fine-tuned here does no better than guessing"
 GLUE = "glue"
 """The input: the folder with the TSV files of GLUE."""
 SAMPLES = {
@@ -52,12 +52,11 @@ class TunedModel:
 
     def judged(self, found: Quantities) -> Quantities:
         """Numbers of this model, set apart where it has learned nothing: its first metric is
-        within two standard errors of always guessing the commonest class.
+        within two standard errors of always guessing the commonest class, or of no correlation.
         """
         score = self.record.trained[0]
-        if score.nothing is None:
-            return found
-        if (score.value - score.nothing) * score.better >= 2 * score.error:
+        gained = (score.value - (score.nothing or 0.0)) * score.better
+        if gained > 2 * score.error:
             return found
         return {name: replace(number, apart=GUESSES) for name, number in found.items()}
 
