@@ -118,7 +118,11 @@ def _table(where: str, models: list[str], rows: list[list[ReproducedRow]]) -> It
             ),
         )
         yield ""
-    missing = [row for key, row in by_model[0].items() if key not in computed and not row.drawn]
+    missing = [
+        row
+        for key, row in by_model[0].items()
+        if not any(key in some and some[key].computed for some in by_model)
+    ]
     if drawn:
         for model, some in zip(models, rows, strict=True):
             points = counts_in_words([row for row in some if row.drawn])
