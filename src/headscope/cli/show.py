@@ -26,7 +26,7 @@ LISTED = 12
 """Roles of heads that are listed; the report has all."""
 ROWS = 45
 """Rows of a table that are printed; the report has all."""
-BROAD = 60
+BROAD = 80
 """Tables with longer cells are left to the report."""
 LONG = 18
 """Cells that are longer may be broken into lines where the terminal is narrow."""

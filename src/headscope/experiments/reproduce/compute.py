@@ -103,11 +103,10 @@ class Reproduction(Experiment):
         used = recipe_of(self.paper.key, number.recipe).inputs
         data = number.scope is Scope.DATA
         differences = [] if self._is_the_papers or data else ["another model"]
-        others = [name for name in used if not self.inputs.is_the_papers(name)]
-        if others:
-            differences.append(f"other data ({', '.join(others)})")
+        if not all(self.inputs.is_the_papers(name) for name in used):
+            differences.append("other data")
         if self.inputs.limit is not None:
-            differences.append(f"only the first {self.inputs.limit} texts")
+            differences.append(f"only {self.inputs.limit} texts")
         return "; ".join(differences) or "the same model and data: not explained"
 
     @property

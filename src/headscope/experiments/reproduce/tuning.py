@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headscope.experiments.finetuning.tables import TrainingRecord
     from headscope.model import Model
 
-GUESSES = "the model that was fine-tuned here does no better than guessing"
+GUESSES = "the model as fine-tuned here only guesses"
 GLUE = "glue"
 """The input: the folder with the TSV files of GLUE."""
 SAMPLES = {
