@@ -114,6 +114,25 @@ class ProgressBar(Progress):
             self.bars.advance(self.task, amount)
 
 
+class ProgressWithin(Progress):
+    """The progress of a run within another: it neither opens nor closes the display."""
+
+    def __init__(self, outer: Progress) -> None:
+        self.outer, self.visible = outer, outer.visible
+
+    def say(self, text: str) -> None:
+        self.outer.say(text)
+
+    def begin(self, text: str, total: int, done: int = 0) -> None:
+        self.outer.begin(text, total, done)
+
+    def advance(self, amount: int) -> None:
+        self.outer.advance(amount)
+
+    def end(self) -> None:
+        self.outer.end()
+
+
 def progress_for_terminal(quiet: bool = False) -> Progress:
     """A progress bar if standard error is a terminal, plain lines if not, nothing if `quiet`."""
     if quiet:

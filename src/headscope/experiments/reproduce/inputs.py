@@ -60,15 +60,10 @@ class Inputs:
             return f"{reader}{colon}{self.folder / path}"
         raise CannotReproduceError(f"{wanted.about} is not here (--input {name}=...)")
 
-    def corpus(self, name: str, **more: object) -> Corpus:
-        """An input as a corpus.
-
-        Args:
-            more: further arguments of `read`.
-        """
+    def corpus(self, name: str) -> Corpus:
+        """An input as a corpus."""
         documents = "" if name in self.given else self.paper.inputs[name].documents
-        known = {"limit": self.limit, "documents": documents or None}
-        return read(self.source(name), **(known | more))  # type: ignore[arg-type]
+        return read(self.source(name), limit=self.limit, documents=documents or None)
 
     def is_the_papers(self, name: str) -> bool:
         """Whether an input is the very data that the authors used."""

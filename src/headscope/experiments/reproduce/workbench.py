@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, cast
 from weakref import finalize
 
 from headscope._util.plugins import register
-from headscope._util.progress import Progress
+from headscope._util.progress import Progress, ProgressWithin
 from headscope.evidence import HeadRow
 from headscope.experiments.ablation.tables import AblationRow
-from headscope.experiments.reproduce.inputs import CannotReproduceError, Inputs
+from headscope.experiments.reproduce.inputs import Inputs
 from headscope.model import Model
 from headscope.runs import RunResults
 
@@ -70,15 +70,6 @@ def best_of(rows: Iterable[HeadRow]) -> HeadRow:
     return max(rows, key=lambda row: row.value)
 
 
-class Within(Progress):
-    """The progress of a run within another: it begins and ends nothing of the display itself."""
-
-    def __init__(self, outer: Progress) -> None:
-        self.visible = outer.visible
-        self.say, self.begin = outer.say, outer.begin  # type: ignore[method-assign]
-        self.advance, self.end = outer.advance, outer.end  # type: ignore[method-assign]
-
-
 @dataclass(frozen=True)
 class Workbench:
     """What a recipe works with.
@@ -108,7 +99,7 @@ class Workbench:
             experiment: a public function, such as `scan`.
         """
         out = None if self.home is None else self.home / RUNS / name
-        return experiment(*args, out=out, progress=Within(self.progress), **more)
+        return experiment(*args, out=out, progress=ProgressWithin(self.progress), **more)
 
     def scan(self, name: str, *inputs: str, **more: Any) -> RunResults:
         """A scan of some inputs."""
@@ -145,7 +136,8 @@ def recipe(
     """
 
     def add(follow: Callable[[Workbench], Quantities]) -> Callable[[Workbench], Quantities]:
-        register(_RECIPES, "recipe", f"{paper}/{name}", Recipe(inputs, follow))  # type: ignore[arg-type]
+        recipes = cast(dict[str, object], _RECIPES)
+        register(recipes, "recipe", f"{paper}/{name}", Recipe(inputs, follow))
         return follow
 
     return add
@@ -157,17 +149,3 @@ def recipe_of(paper: str, name: str) -> Recipe:
 
     import_module(f"headscope.experiments.reproduce.recipes.{paper}")
     return _RECIPES[f"{paper}/{name}"]
-
-
-__all__ = [
-    "CannotReproduceError",
-    "Quantities",
-    "Recipe",
-    "Recomputed",
-    "Within",
-    "Workbench",
-    "best_of",
-    "paper_name",
-    "recipe",
-    "recipe_of",
-]

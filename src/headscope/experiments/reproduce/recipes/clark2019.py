@@ -93,16 +93,16 @@ def surface(bench: Workbench) -> Quantities:
     last = bench.model.layers
     found["entropy from [CLS], last layer"] = found[f"entropy from [CLS] layer {last}"]
     heads = [row for row in rows if row.head is not None]
-    found |= _neighbours(heads)
-    found |= _separators(results)
-    found |= _classes(heads)
+    found |= neighbours(heads)
+    found |= separators([row for row in rows if row.head is None])
+    found |= classes(heads)
     even = {row.group: row for row in rows if row.statistic == "even" and row.layer == 0}
     found["even [SEP]"] = Recomputed.of(even["share of [SEP]"], PERCENT)
     found["even entropy"] = Recomputed.of(even["entropy"])
     return found
 
 
-def _neighbours(heads: list[HeadRow]) -> Quantities:
+def neighbours(heads: list[HeadRow]) -> Quantities:
     """Of every layer the head that looks most at a neighbour, and how many look there mostly."""
     found: Quantities = {}
     for place in ("previous", "next"):
@@ -115,23 +115,27 @@ def _neighbours(heads: list[HeadRow]) -> Quantities:
     return found
 
 
-def _separators(results: RunResults) -> Quantities:
-    """Attention to separators in the middle layers, 6 to 10 of 12 (the least of them)."""
+def separators(rows: list[HeadRow]) -> Quantities:
+    """Mean attention to separators in the middle layers, 6 to 10 of 12; none in fewer layers.
+
+    Args:
+        rows: of layers and of the model.
+    """
     layers = [
         row
-        for row in results.rows(HEADS, statistic="mass", head=None)
-        if row.layer is not None and 5 <= row.layer <= 9
+        for row in rows
+        if row.statistic == "mass" and row.layer is not None and 5 <= row.layer <= 9
     ]
     found: Quantities = {}
     for group in ("[SEP]", "[SEP] -> [SEP]"):
-        rows = [row for row in layers if row.group == group]
-        if len(rows) == 5:
-            mean = float(np.mean([row.value for row in rows]))
-            found[f"{group} layers 6-10"] = Recomputed(PERCENT * mean, n=rows[0].n)
+        same = [row for row in layers if row.group == group]
+        if len(same) == 5:
+            mean = float(np.mean([row.value for row in same]))
+            found[f"{group} layers 6-10"] = Recomputed(PERCENT * mean, n=same[0].n)
     return found
 
 
-def _classes(heads: list[HeadRow]) -> Quantities:
+def classes(heads: list[HeadRow]) -> Quantities:
     """How many heads are of each class of figure 6, and what broad heads put on one word."""
 
     def count(statistic: str, group: str, floor: float) -> Recomputed:

@@ -39,8 +39,6 @@ CHOSEN_ON = 5000
 SIGNIFICANT = 0.01
 BATCHES = (1, 4, 16, 64)
 """Examples in a batch (table 4)."""
-RESAMPLES = 1000
-LEVEL = [0.025, 0.975]
 
 Heads = list[tuple[int, int]]
 """(layer, head) pairs, the first to go first."""
@@ -49,30 +47,6 @@ Heads = list[tuple[int, int]]
 def length(model: Model) -> int:
     """Pieces of a text that a model reads."""
     return min(LENGTH, model.max_length)
-
-
-@recipe(PAPER, "mnli", GLUE)
-def mnli(bench: Workbench) -> Quantities:
-    """Figure 3b, pruned by importance."""
-    return pruning_curve(bench, "mnli")
-
-
-@recipe(PAPER, "sst-2", GLUE)
-def sst2(bench: Workbench) -> Quantities:
-    """Figure 6a."""
-    return pruning_curve(bench, "sst-2")
-
-
-@recipe(PAPER, "cola", GLUE)
-def cola(bench: Workbench) -> Quantities:
-    """Figure 6b."""
-    return pruning_curve(bench, "cola")
-
-
-@recipe(PAPER, "mrpc", GLUE)
-def mrpc(bench: Workbench) -> Quantities:
-    """Figure 6c."""
-    return pruning_curve(bench, "mrpc")
 
 
 def pruning_curve(bench: Workbench, name: str) -> Quantities:
@@ -103,6 +77,10 @@ def pruning_curve(bench: Workbench, name: str) -> Quantities:
     found = {f"pruned {percent}": _of_score(score) for percent, (score, _) in curve.items()}
     found["unnoticed"] = Recomputed(float(unnoticed), n=len(task.examples))
     return trained.judged(found)
+
+
+for _task in ("mnli", "sst-2", "cola", "mrpc"):  # figures 3b, 6a, 6b, 6c
+    recipe(PAPER, _task, GLUE)(partial(pruning_curve, name=_task))
 
 
 def scores_without(model: Model, task: Task, order: Heads) -> dict[int, tuple[Score, Effect]]:
