@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 
 from headscope._util.progress import NoProgress
-from headscope.corpus import Example
+from headscope.corpus import Example, read
 from headscope.evidence import HEADS
 from headscope.experiments.look import look
 from headscope.experiments.reproduce.inputs import Inputs
 from headscope.experiments.reproduce.paper import load_paper
-from headscope.experiments.reproduce.recipes import kovaleva2019
+from headscope.experiments.reproduce.recipes import clark2019, kovaleva2019
 from headscope.experiments.reproduce.recipes._document_means import DocumentMeans
 from headscope.experiments.reproduce.workbench import Workbench
 from headscope.experiments.scan import scan
 from headscope.experiments.scan.settings import Settings
 from headscope.model import Model
+from tests.parity.annotated import Annotated, linking
 from tests.parity.test_analyses import texts
+from tests.parity.test_annotated import trees
 from tests.unit.examples import corpus_of
 
 PAIRS = [
@@ -93,3 +95,46 @@ def test_the_printed_row_of_figure_3_is_that_of_the_map(minilm: Model) -> None:
     assert sum(found[f"example 2-3 {token.lower()}"].value or 0 for token in seen.tokens) == (
         pytest.approx(1, abs=1e-5)
     )
+
+
+def test_table_1_is_the_best_of_all_heads_and_offsets(
+    minilm: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a split word its first piece; both directions; offsets that are clipped to the text."""
+    monkeypatch.setattr(clark2019, "FEWEST", 20)
+    limit, relations = 40, ("det", "nsubj", "aux")
+    inputs = Inputs.of(load_paper("clark2019"), None, {"treebank": "tour"}, limit)
+    found = clark2019.dependencies(Workbench(minilm, inputs, None, NoProgress()))
+    examples = list(read("tour", limit=limit))
+    pairs = zip(texts(minilm, examples), examples, strict=True)
+    corpus = [(Annotated(text, example), trees(example)) for text, example in pairs]
+    hits: dict[tuple[str, str, int, int], list[float]] = defaultdict(list)
+    for ((_, _, relation, way), layer, head, hit, _), _ in linking("", corpus, "first"):
+        hits[str(relation).partition(":")[0], str(way), layer, head].append(hit)  # with subtypes
+    for relation in relations:
+        best, name = max(
+            (float(np.mean(values)), f"{layer + 1}-{head + 1}")
+            for (label, way, layer, head), values in hits.items()
+            if label == relation and way != "head-row"
+        )
+        assert found[f"{relation} accuracy"].value == pytest.approx(100 * best)
+        ties = {
+            f"{layer + 1}-{head + 1}"
+            for (label, way, layer, head), values in hits.items()
+            if (label, float(np.mean(values))) == (relation, best) and way != "head-row"
+        }
+        assert name in ties
+        assert found[f"{relation} head"].label in ties
+        scores = {}
+        for offset in (-3, -2, -1, 1, 2):
+            right = [
+                min(max(word + offset, 0), len(example.words) - 1) == example.heads[word]
+                for example in examples
+                for word, label in enumerate(example.relations)
+                if label.partition(":")[0] == relation
+            ]
+            scores[offset] = float(np.mean(right))
+        assert found[f"{relation} offset accuracy"].value == pytest.approx(
+            100 * max(scores.values())
+        )
+        assert scores[int(found[f"{relation} offset"].value or 0)] == max(scores.values())

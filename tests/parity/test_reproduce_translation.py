@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 import headscope as hs
-from headscope.corpus import Example, Link
 from headscope.experiments.reproduce.recipes._drawn_links import SETTINGS, count_links
 from headscope.experiments.reproduce.recipes.voita2019 import text_statistics
 from headscope.model import Model, wrap
 from headscope.testing import tiny_tokenizer
 from tests.families import family_network
+from tests.unit.examples import aligned_examples
 
 ALIGNED = [
     ("ab cd ef gh", "ij kl aa", ((0, 1, "sure"), (1, 0, "sure"), (3, 2, "possible"))),
@@ -31,19 +31,6 @@ ALIGNED = [
 @pytest.fixture(scope="module")
 def translator() -> Model:
     return wrap(family_network("marian").eval(), tiny_tokenizer(), "marian")
-
-
-def aligned_examples() -> list[Example]:
-    return [
-        Example(
-            str(number),
-            text=source,
-            words=tuple(source.split()),
-            translation=Example(str(number), text=target, words=tuple(target.split())),
-            alignment=tuple(Link(*link) for link in links),
-        )
-        for number, (source, target, links) in enumerate(ALIGNED)
-    ]
 
 
 @torch.inference_mode()
@@ -81,7 +68,7 @@ def drawn_by_hand(matrix: Tensor, source: Any, target: Any, said: bool) -> set[t
 def test_error_rates_and_norms_are_those_of_the_models_own_attention(translator: Model) -> None:
     network: Any = translator.network
     network.set_attn_implementation("eager")
-    examples = aligned_examples()
+    examples = aligned_examples(ALIGNED)
     errors = count_links(translator, translator.encode(examples))
     rates, norms = errors.rates()[0], errors.mean_norms()[0]
     heads = translator.heads
@@ -118,7 +105,7 @@ def test_error_rates_and_norms_are_those_of_the_models_own_attention(translator:
 
 
 def test_resampled_error_rates_are_of_the_texts_that_were_drawn(translator: Model) -> None:
-    texts = translator.encode(aligned_examples())
+    texts = translator.encode(aligned_examples(ALIGNED))
     errors = count_links(translator, texts)
     weights = errors.weights[7]
     again = [text for text, times in zip(texts, weights, strict=True) for _ in range(int(times))]

@@ -13,7 +13,7 @@ from torch import Tensor
 import headscope as hs
 from headscope._util.progress import NoProgress
 from headscope.analyses._alignment.word_pairs import rule_choices
-from headscope.corpus import Example, Link, parallel
+from headscope.corpus import Example, parallel
 from headscope.corpus.parallel_corpora import PairsInMemory
 from headscope.evidence import HEADS
 from headscope.model import Model, disable, propagate_relevance, remove, wrap
@@ -22,6 +22,7 @@ from headscope.model.hooks.head_outputs import HeadOutputs, intercept_head_outpu
 from headscope.model.paired_batch import PairedBatch
 from headscope.testing import tiny_tokenizer
 from tests.families import family_network
+from tests.unit.examples import aligned_examples
 
 WHOLE = ["bart", "bigbird_pegasus", "blenderbot", "blenderbot-small", "encoder-decoder", "fsmt"]
 WHOLE += ["m2m_100", "marian", "mbart", "mt5", "mvp", "nllb-moe", "pegasus", "plbart"]
@@ -281,19 +282,6 @@ ALIGNED = [
 ]
 
 
-def aligned_examples() -> list[Example]:
-    return [
-        Example(
-            str(number),
-            text=source,
-            words=tuple(source.split()),
-            translation=Example(str(number), text=target, words=tuple(target.split())),
-            alignment=tuple(Link(*link) for link in links),
-        )
-        for number, (source, target, links) in enumerate(ALIGNED * 8)
-    ]
-
-
 def links_of(head_map: Tensor, source: Any, target: Any, said: bool) -> list[int]:
     """The slow, obvious way: the source word that gets most from each target word."""
     links = []
@@ -331,7 +319,7 @@ def scores_of(drawn: list[tuple[list[int], Example]]) -> tuple[float, float]:
 
 def test_alignment_is_what_a_slow_count_says() -> None:
     model = stacked("marian")
-    examples = aligned_examples()
+    examples = aligned_examples(ALIGNED * 8)
     base = parallel([("a", "b")], "aligned")
     corpus = PairsInMemory(base.name, base.paths, base.reader, examples=tuple(examples))
     results = hs.scan(model, corpus, only=["alignment"], progress=NoProgress())

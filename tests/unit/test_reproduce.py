@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from headscope.errors import HeadscopeError
+from headscope.evidence import HeadRow
 from headscope.experiments.reproduce.comparison import compare
 from headscope.experiments.reproduce.inputs import CannotReproduceError, Inputs
 from headscope.experiments.reproduce.paper import Paper, PublishedNumber, load_paper, papers
+from headscope.experiments.reproduce.recipes import clark2019
 from headscope.experiments.reproduce.tables import Verdict
 from headscope.experiments.reproduce.workbench import Recomputed, recipe_of
 
@@ -113,3 +115,58 @@ def test_an_input_that_is_not_here_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert inputs.corpus("coreference").limit == 10
     with pytest.raises(CannotReproduceError, match=r"a treebank .* \(--input treebank=\.\.\.\)"):
         inputs.source("treebank")
+
+
+def number_of(statistic: str, group: str, layer: int, head: int | None, value: float) -> HeadRow:
+    place = ("texts", "trained", "document_means", statistic, group, None)
+    return HeadRow(*place, layer, head, value, None, None, 5, None, None, None)
+
+
+def test_separators_are_means_over_the_middle_layers_of_twelve() -> None:
+    rows = [number_of("mass", "[SEP]", layer, None, 0.1 * layer) for layer in range(12)]
+    rows += [number_of("mass", "[CLS]", layer, None, 0.9) for layer in range(12)]
+    (found,) = clark2019.separators(rows).items()
+    assert found[0] == "[SEP] layers 6-10"
+    assert found[1].value == pytest.approx(100 * (0.5 + 0.6 + 0.7 + 0.8 + 0.9) / 5)
+    assert clark2019.separators(rows[:6]) == {}
+
+
+def test_neighbours_are_the_largest_of_a_layer_and_those_over_a_half() -> None:
+    weights = {(0, 0): 0.2, (0, 1): 0.6, (1, 0): 0.51, (1, 1): 0.5}
+    rows = [number_of("near", "next", *head, value) for head, value in weights.items()]
+    rows += [number_of("near", "previous", *head, 0.4) for head in weights]
+    found = clark2019.neighbours(rows)
+    numbers = {name: number.value for name, number in found.items()}
+    assert numbers == {
+        "next heads": 2,
+        "next layer 1": 0.6,
+        "next layer 2": 0.51,
+        "previous heads": 0,
+        "previous layer 1": 0.4,
+        "previous layer 2": 0.4,
+    }
+
+
+def test_classes_are_counted_over_their_thresholds() -> None:
+    rows = [
+        number_of("entropy", "entropy", 0, 0, 3.9),
+        number_of("entropy", "entropy", 0, 1, 3.7),
+        number_of("entropy", "entropy from [CLS]", 0, 1, 4.0),
+        number_of("largest", "", 0, 0, 0.07),
+        number_of("largest", "", 0, 1, 0.5),
+        number_of("near", "next", 0, 0, 0.51),
+        number_of("near", "previous", 0, 0, 0.5),
+        number_of("mass", "[SEP]", 0, 0, 0.61),
+        number_of("mass", "[SEP]", 0, 1, 0.7),
+        number_of("mass", ". or ,", 0, 1, 0.6),
+    ]
+    numbers = {name: number.value for name, number in clark2019.classes(rows).items()}
+    assert numbers == {
+        "class broad": 1,
+        "class next": 1,
+        "class prev": 0,
+        "class [CLS]": 0,
+        "class [SEP]": 2,
+        "class . and ,": 0,
+        "broad, largest weight": pytest.approx(7),
+    }
