@@ -252,7 +252,8 @@ def side_by_side(results: list[RunResults]) -> Iterator[Section]:
         ("head", "from", "shape", "share", "to", "shape ", "share "),
         switches[: 2 * SHOWN],
         finding=(
-            f"In {len(switches)} cases a head's commonest shape surely differs between these views"
+            f"In {len(switches)} {'case' if len(switches) == 1 else 'cases'} a head's commonest "
+            "shape surely differs between these views"
             if switches
             else "No head's commonest shape surely differs between these views"
         ),
