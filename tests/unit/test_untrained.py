@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from headscope.evidence import Layout, Null, Statistic, Tally, Unit, head_rows, margins
 from headscope.evidence.interval import Margin, difference_test
-from headscope.evidence.untrained import REACH
+from headscope.evidence.untrained import REACH, Margins, Reach
 
 BUCKETS, LAYERS, HEADS = 60, 3, 40
 LAYOUT = Layout(BUCKETS, LAYERS, HEADS)
@@ -91,6 +91,13 @@ def test_what_no_network_showed_is_not_tested() -> None:
     statistic = network(rng, 1.0)
     rows = head_rows([statistic], "made", "made", "trained", layout=LAYOUT, margins=margins([]))
     assert {row.p for row in rows} == {None}
+
+
+def test_what_untrained_heads_reach_is_said_within_what_a_share_can_be() -> None:
+    wide = Margins({("mass", None): Reach(False, {"": (0.5, 0.9)})})
+    statistic = network(np.random.default_rng(8), 0.1)
+    rows = head_rows([statistic], "made", "made", "trained", layout=LAYOUT, margins=wide)
+    assert {(row.null_low, row.null_high) for row in rows if row.head is not None} == {(0.0, 1.0)}
 
 
 def test_a_margin_is_part_of_the_null_hypothesis() -> None:

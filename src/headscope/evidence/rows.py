@@ -196,7 +196,7 @@ def _append(
         p = np.where(np.isnan(estimated.low), np.nan, statistic.p)
     if tested:
         p = _chance(statistic, parts, within or NO_MARGIN)
-    null_low, null_high = _null_range(parts, within if tested else None)
+    null_low, null_high = _null_range(statistic, parts, within if tested else None)
     filled = estimated.n.ravel() > 0
     layers, heads, groups = (place[filled].tolist() for place in places)
     names = statistic.groups or (None,)
@@ -235,13 +235,18 @@ def _chance(statistic: Statistic, parts: _Parts, within: Margin) -> Floats:
     )[1]
 
 
-def _null_range(parts: _Parts, within: Margin | None) -> tuple[Floats, Floats]:
-    """The values between which nothing is found; NaN where the test is against the null itself."""
+def _null_range(
+    statistic: Statistic, parts: _Parts, within: Margin | None
+) -> tuple[Floats, Floats]:
+    """The values between which nothing is found, of those that a number can have; NaN where the
+    test is against the null itself.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         null = parts.null.sum(0) / parts.null_counts.sum(0)
     if within is None:
         return np.full(null.shape, np.nan), np.full(null.shape, np.nan)
-    return within.around(null)
+    low, high = within.around(null)
+    return (np.clip(low, 0, 1), np.clip(high, 0, 1)) if statistic.unit.bounded else (low, high)
 
 
 def _finish(kind: type[Row], columns: Columns, place: tuple[str, str, str]) -> list[Row]:
